@@ -25,8 +25,8 @@ build: ## both binaries into bin/, where the plugin of a checkout (claude --plug
 demo: build
 	bin/claude-mem demo --open
 
-test: ## twice as many packages at a time as there are processors, since the acceptance tests mostly wait
-	$(IN_MEMORY) $(GO) test -p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) -timeout 25m ./...
+test: ## twice as many packages at a time as there are processors, since the acceptance tests mostly wait; without go vet, which lint runs whole
+	$(IN_MEMORY) $(GO) test -vet=off -p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) -timeout 25m ./...
 
 judge: ## the table of secrets against gitleaks' detector: a module of its own, which downloads it the first time
 	cd internal/capture/redact/judge && $(GO) vet . && $(GO) test -count=1 .
@@ -90,12 +90,12 @@ e2e: ## sessions through the real Claude Code CLI, and the MCP inspector; needs 
 cross: ## every platform builds, tests compile
 	.ci/cross $(PLATFORMS)
 
-docs: ## docs/settings.md from the table of settings, docs/doctor.md from that of the doctor, the licences in NOTICE from the linked modules
+docs: ## docs/settings.md from the table of settings, the findings of docs/doctor.md from that of the doctor, the licences in NOTICE from the linked modules
 	$(GO) test ./internal/leaf/settings -run TestSettingsDocument -update
 	$(GO) test ./internal/run/doctor -run TestDocument -update
 	$(GO) test ./proof/house -run TestNotice -update
 
-accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first talk release impact), one line per point
+accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first talk release impact devices), one line per point
 	proof/acceptance/accept-$*
 
 rename: ## the module's path, in go.mod, imports and nested modules: make rename MODULE=example.org/you/claude-mem

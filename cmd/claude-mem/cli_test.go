@@ -210,11 +210,10 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	must(t, err)
 	_, help, _ := command(t, nil, "help", "scripting")
 	for _, row := range cli.ExitCodes {
-		if !strings.Contains(string(doc), fmt.Sprintf("| %d | %s |", row.Exit, row.Meaning)) {
-			t.Errorf("docs/cli.md has no row %d %s", row.Exit, row.Meaning)
-		}
-		if !strings.Contains(help, fmt.Sprintf("  %d  %s\n", row.Exit, row.Meaning)) {
-			t.Errorf("`claude-mem help scripting` has no row %d %s", row.Exit, row.Meaning)
+		for where, text := range map[string]string{"docs/cli.md": string(doc), "`claude-mem help scripting`": help} {
+			if !strings.Contains(text, fmt.Sprintf("| %d | %s |", row.Exit, row.Meaning)) {
+				t.Errorf("%s has no row %d %s", where, row.Exit, row.Meaning)
+			}
 		}
 	}
 }

@@ -37,9 +37,7 @@ with the next sync.`,
 		Use:   "status",
 		Short: "Show which files have a block, and what sync would do",
 		Long: `Show which files of the project that you are in have a block of records, and what
-` + "`claude-mem agent-files sync`" + ` would do with them. Nothing is changed.
-
-JSON: ` + agentFilesForm + `; action is what sync would do.`,
+` + "`claude-mem agent-files sync`" + ` would do with them. Nothing is changed.`,
 		Example: "  claude-mem agent-files status\n  claude-mem agent-files status --target root,folders --project ../shop",
 	}, true, true), a.syncsFiles(&cobra.Command{
 		Use:   "sync",
@@ -50,9 +48,7 @@ Without new records nothing is written.
 A file that is read-only, is a link out of the project, or has broken markers is reported
 and left as it is; the others are written.
 
-Exit codes: 0 done; 7 a file could not be written.
-
-JSON: ` + agentFilesForm + `; action is what was done.`,
+Exit codes: 0 done; 7 a file could not be written.`,
 		Example: "  claude-mem agent-files sync\n  claude-mem agent-files sync --target root\n  claude-mem agent-files sync --target root,folders,cursor --project ../shop --json",
 	}, true, false), a.syncsFiles(&cobra.Command{
 		Use:   "clean",
@@ -61,15 +57,10 @@ JSON: ` + agentFilesForm + `; action is what was done.`,
 to the byte. A file that was made for a block is deleted unless you have written into it.
 While the setting AGENT_FILES is on, the worker writes them again.
 
-Exit codes: 0 done; 7 a file could not be written.
-
-JSON: ` + agentFilesForm + `; action is what was done.`,
+Exit codes: 0 done; 7 a file could not be written.`,
 		Example: "  claude-mem agent-files clean\n  claude-mem config set AGENT_FILES off",
 	}, false, false))
 }
-
-const agentFilesForm = `{"project", "targets": [root|folders|cursor], "files": [{"path", "target",
-"action": none|create|add|update|remove|delete, "problem"?}], "partial"}`
 
 // syncsFiles completes a command about agent files: it writes the targets, or removes all
 // blocks if hasTargets is false. With dry it only shows what would be done.

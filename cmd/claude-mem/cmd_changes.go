@@ -30,12 +30,7 @@ func (a *app) changesCommand() *cobra.Command {
 file, the latest change first. What a session did to one of them is one change: one that it
 added and removed again is none. Formatting and comments do not count.
 
-Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w.
-
-JSON: as GET /api/symbols, {"count", "total", "limit", "offset", "results": [{"id", "file",
-"name", "kind", "signature", "line_start", "line_end", "change_type", "renamed_from", "project",
-"session_db_id", "created_at_epoch"}]}. A renamed symbol is there twice: new, and deleted under
-its old name.`,
+Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w.`,
 		Example: `  claude-mem changes --since 2d
   claude-mem changes --session S12
   claude-mem changes --file src/cart.ts --name Cart.add
@@ -145,12 +140,7 @@ func (a *app) outlineCommand() *cobra.Command {
 and signatures. A function inside of a function belongs to the outer one.
 
 Languages: Go, TypeScript, JavaScript (also JSX, Vue and Svelte), Python, Rust, Java,
-Kotlin, C, C++, C#, Ruby, PHP and Swift. A file in another language has no symbols.
-
-JSON: a list of {"file", "language", "broken", "symbols": [{"name", "kind", "signature",
-"line_start", "line_end"}]}. language is "" for a file without symbols; broken means that
-the code does not parse as a whole, so that symbols may be missing; kind is func, method,
-type or test.`,
+Kotlin, C, C++, C#, Ruby, PHP and Swift. A file in another language has no symbols.`,
 		Example: "  claude-mem outline src/cart.ts\n  claude-mem outline --json store/claim.go store/confirm.go",
 	}
 	cmd.ValidArgsFunction = cli.FileNames

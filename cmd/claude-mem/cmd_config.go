@@ -47,12 +47,9 @@ func (a *app) setting(name string) (settings.Value, string, error) {
 
 func (a *app) configListCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List every setting with its value and origin",
-		Long: `List every setting: key, value, origin of the value, default, help.
-
-JSON: a list of {"key", "value", "origin": default|config.json|environment|config.last-good.json|
-settings.json|broken config.json, "default", "group", "kind", "choices"?, "help", "error"?}; secrets are masked.`,
+		Use:     "list",
+		Short:   "List every setting with its value and origin",
+		Long:    `List every setting: key, value, origin of the value, default, help.`,
 		Example: "  claude-mem config list --json",
 	}
 	a.JSONFlag(cmd)
@@ -84,7 +81,6 @@ func (a *app) configGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "get KEY",
 		Short:   "Print the value of a setting",
-		Long:    "Print the effective value of a setting.\n\nJSON: an object as in `claude-mem config list --json`.",
 		Example: "  claude-mem config get WORKER_PORT",
 	}
 	a.JSONFlag(cmd)
@@ -196,9 +192,13 @@ func unknownValue(s settings.Setting, value string, err error) error {
 	if memory.CodeOf(err) != memory.CodeInvalid || s.Kind != settings.Choice {
 		return err
 	}
-	if meant := api.Nearest(value, strings.Fields(s.Choices)); meant != "" {
-		return memory.Errorf(memory.CodeInvalid, "%w", err).
-			WithHint(fmt.Sprintf("did you mean `claude-mem config set %s %s`?", strings.TrimPrefix(s.Key, cli.SettingPrefix), meant))
+	return withMeant(err, "config set "+strings.TrimPrefix(s.Key, cli.SettingPrefix), value, strings.Fields(s.Choices))
+}
+
+// withMeant adds to an error about a word the command with the nearest of the words that it takes, if one is near.
+func withMeant(err error, command, word string, known []string) error {
+	if meant := api.Nearest(word, known); meant != "" {
+		return memory.Errorf(memory.CodeOf(err), "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem %s %s`?", command, meant))
 	}
 	return err
 }
@@ -231,11 +231,9 @@ type modeLineJSON struct {
 // modeListCommand returns the command `claude-mem mode list`: list the modes.
 func (a *app) modeListCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the modes",
-		Long: `List the built-in modes and your own; * marks the mode in use.
-
-JSON: a list of {"name", "description", "file"?, "active", "error"?}.`,
+		Use:     "list",
+		Short:   "List the modes",
+		Long:    `List the built-in modes and your own; * marks the mode in use.`,
 		Example: "  claude-mem mode list",
 	}
 	a.JSONFlag(cmd)
@@ -296,11 +294,7 @@ func (a *app) modeShowCommand() *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show a mode with everything it inherits",
 		Long: `Show a mode with everything it inherits, or with --prompt the instructions for the
-model. prompt_tokens estimates the tokens of these instructions in every call.
-
-JSON: {"name", "description", "types": [{"id", "glyph", "definition"}], "fallback_type",
-"concepts": [{"id", "definition"}], "wording": {"role", "worth", "skip", "good", "nothing", "bad"}, "prompt_tokens"}.
-Without prompt_tokens this is the form of a mode's file.`,
+model. prompt_tokens estimates the tokens of these instructions in every call.`,
 		Example: "  claude-mem mode show code\n  claude-mem mode show research --prompt",
 	}
 	a.JSONFlag(cmd)
@@ -330,10 +324,7 @@ func unknownMode(name, dir string, err error) error {
 		return err
 	}
 	modes, _ := mode.List(dir) // an error leaves the hint out
-	if meant := api.Nearest(name, collect.MapPtr(modes, func(m *mode.Listed) string { return m.Name })); meant != "" {
-		return memory.Errorf(memory.CodeNotFound, "%w", err).WithHint(fmt.Sprintf("did you mean `claude-mem mode show %s`?", meant))
-	}
-	return err
+	return withMeant(err, "mode show", name, collect.MapPtr(modes, func(m *mode.Listed) string { return m.Name }))
 }
 
 // print prints a mode in full for people.
@@ -367,9 +358,7 @@ func (a *app) modeCheckCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Check a mode's file",
 		Long: `List all problems of a mode's file, or of one of your modes by its name. The exit code
-is 0 when the mode can be used and 2 when it cannot.
-
-JSON: {"file", "ok", "problems": [{"field", "message"}]}.`,
+is 0 when the mode can be used and 2 when it cannot.`,
 		Example: "  claude-mem mode check mine.json\n  claude-mem mode check mine",
 
 		ValidArgsFunction: cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),

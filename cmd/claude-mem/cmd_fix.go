@@ -32,9 +32,7 @@ func (a *app) fixCommand() *cobra.Command {
 		Short: "Show what made an error go away before",
 		Long: `Show the records of this project that have the same error and what fixed it: what an agent is
 told when a command fails. Give the error as the command printed it, behind -- if it begins
-with -. Without such a record nothing is printed.
-
-JSON: {"count", "observations": [id], "text"}.`,
+with -. Without such a record nothing is printed.`,
 		Example: "  claude-mem fix \"panic: assignment to entry in nil map\"\n  claude-mem fix -- \"--- FAIL: TestTotal (0.00s)\"\n  go test ./... 2>&1 | tail -40 | claude-mem fix -",
 		Args:    cli.Args(cobra.MinimumNArgs(1)),
 	}
@@ -85,9 +83,9 @@ type workedCommand struct {
 }
 
 const (
-	// howShown bounds the commands that are listed, howPages the pages of records that are read.
-	howShown = 5
-	howPages = 10
+	// howShown bounds the commands that are listed, howRecords the records that are read.
+	howShown   = 5
+	howRecords = 1000
 )
 
 var (
@@ -105,9 +103,7 @@ func (a *app) howCommand() *cobra.Command {
 		Short: "List the commands that tested, built or ran this project",
 		Long: `List up to five commands that passed in this project, the most recent first, with how often
 records tell so: the newest 1,000 observations are read, whose facts name the commands that passed.
-A command that passed and that no record names is not known.
-
-JSON: {"count", "commands": [{"command", "times", "last_at"}]}.`,
+A command that passed and that no record names is not known.`,
 		Example:   "  claude-mem how test\n  claude-mem how build --json",
 		ValidArgs: []string{"test", "build", "run"},
 		Args:      cli.Args(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
@@ -119,19 +115,15 @@ JSON: {"count", "commands": [{"command", "times", "last_at"}]}.`,
 			return err
 		}
 		done := worked{Commands: []workedCommand{}}
-		r := api.ObservationsRequest{Format: api.FormatFull}
-		r.Project, r.Limit = where, api.MaxLimit
-		for r.Offset < howPages*api.MaxLimit {
-			page, err := m.Observations(ctx, r)
-			if err != nil {
-				return a.EmptyMemory(err, done)
-			}
+		if _, _, err := api.ReadPages(howRecords, func(p api.Paged) (api.Page[api.Observation], error) {
+			p.Project = where
+			page, err := m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: p})
 			for i := range page.Results {
 				done.add(&page.Results[i], given[0])
 			}
-			if r.Offset += api.MaxLimit; len(page.Results) < api.MaxLimit {
-				break
-			}
+			return page, err
+		}); err != nil {
+			return a.EmptyMemory(err, done)
 		}
 		done.Commands = done.Commands[:min(len(done.Commands), howShown)] // the most recent ones
 		done.Count = len(done.Commands)

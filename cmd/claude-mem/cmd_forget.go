@@ -42,10 +42,7 @@ restored later loses it first. Then all files of the data directory are searched
 is named, and so are transcripts of the hosts and exports that have it: they are not
 claude-mem's and stay, as does what was sent to a model provider.
 
-To take an observation out of sight and keep it, use ` + "`claude-mem hide`" + `.
-
-JSON: {"erased", "sessions", "prompts", "observations", "summaries", "learnings", "symbols", "events",
-"kept", "titles": [...], "spooled", "files", "backups": [...], "restarted", "left": [...]}.`,
+To take an observation out of sight and keep it, use ` + "`claude-mem hide`" + `.`,
 		Example: "  claude-mem forget 12 S3\n  claude-mem forget --query 'Project Nightjar' --yes\n" +
 			"  claude-mem forget --project ../shop --since 2026-03-01 --until 2026-03-02",
 	}
@@ -150,22 +147,21 @@ const minForgetText = 4
 // selectRecord adds a record to a selection. What is named by its number is not looked up, so that a
 // hidden observation, which no ULID finds, can be named so. CodeNotFound for an unknown ULID.
 func selectRecord(ctx context.Context, m api.Memory, id cli.RecordID, s *memory.Forgetting) error {
-	switch {
-	case id.ULID == "" && !id.Session:
-		s.Observations = append(s.Observations, memory.ObservationID(id.Number))
-		return nil
-	case id.ULID == "":
-		s.Sessions = append(s.Sessions, memory.SessionID(id.Number))
-		return nil
+	if id.ULID != "" {
+		o, session, err := id.Read(ctx, m)
+		if err != nil {
+			return err
+		}
+		if id = (cli.RecordID{Session: o == nil}); id.Session {
+			id.Number = int64(session.ID)
+		} else {
+			id.Number = int64(o.ID)
+		}
 	}
-	o, session, err := id.Read(ctx, m)
-	switch {
-	case err != nil:
-		return err
-	case o != nil:
-		s.Observations = append(s.Observations, o.ID)
-	default:
-		s.Sessions = append(s.Sessions, session.ID)
+	if id.Session {
+		s.Sessions = append(s.Sessions, memory.SessionID(id.Number))
+	} else {
+		s.Observations = append(s.Observations, memory.ObservationID(id.Number))
 	}
 	return nil
 }

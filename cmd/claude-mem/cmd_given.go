@@ -27,12 +27,7 @@ the session or the beginning of it, or last. Words are kept for 30 days and 5 MB
 
 --down silences a record: sessions are not told of it any more at a start, a prompt, a file or a failure,
 and a learning is retired. --up ranks it before its like. --clear takes a verdict back. Searches do not
-change. Run by an agent, the verdict is the agent's: it moves the record less and silences nothing.
-
-JSON: as GET /api/given, {"count", "total", "limit", "offset", "results": [{"id", "place", "source", "at_epoch",
-"host", "host_session_id", "session_id", "session_title", "project_path", "tokens", "lines": [{"record", "layer",
-"words", "why", "tokens", "person", "agent", "opened"?, "touched"?, "cured"?}]}]}; of a verdict
-{"record", "verdict", "origin"}.`,
+change. Run by an agent, the verdict is the agent's: it moves the record less and silences nothing.`,
 		Example: "  claude-mem given last\n  claude-mem given S12 --json\n  claude-mem given --down '#12'\n  claude-mem given --up L7",
 	}
 	page, scope, times := cli.PageFlags(cmd, 20), a.ScopeFlags(cmd), cli.AddTimes(cmd)

@@ -26,6 +26,7 @@ import (
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -154,10 +155,7 @@ func fallback(ctx context.Context, request memory.ContextRequest) ([]byte, error
 		block.SystemMessage = troubleText(err)
 	}
 	if block.Text != "" || block.Injection.Arm != "" { // of a trial what is withheld is booked too
-		var random [8]byte
-		_, _ = rand.Read(random[:]) // never fails (crypto/rand)
-		// The next worker books it. If this fails, a resumed session may be shown some of it again.
-		_ = wire.SpoolOf(dataDir).WriteInjection(memory.NewDeliveryID(time.Now(), random), new(block.Injection.Complete()))
+		_ = spoolInjection(dataDir, &block) // if this fails, a resumed session may be shown some of it again
 	}
 	if block.Text == "" && block.SystemMessage == "" {
 		return nil, errNoBlock
@@ -165,6 +163,13 @@ func fallback(ctx context.Context, request memory.ContextRequest) ([]byte, error
 	var reply bytes.Buffer
 	hook.PrintBlock(&reply, &block)
 	return reply.Bytes(), nil
+}
+
+// spoolInjection leaves what was given for the worker to book.
+func spoolInjection(dataDir string, block *memory.ContextBlock) error {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+	return wire.SpoolOf(dataDir).WriteInjection(memory.NewDeliveryID(time.Now(), random), new(block.Injection.Complete()))
 }
 
 // troubleText returns the message for the user about a database that cannot be used: the
@@ -177,12 +182,12 @@ func troubleText(err error) string {
 	return "claude-mem: " + cli.WithHint(err)
 }
 
-// previewing reports whether the arguments of `context` have --preview or --why: these
+// previewing reports whether the arguments of `context` have --preview, --why or --now: these
 // are for a person and go through cobra.
 func previewing(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
-		return name == "--preview" || name == "--why"
+		return name == "--preview" || name == "--why" || name == "--now"
 	})
 }
 
@@ -211,25 +216,23 @@ directory would get, and below it the cost of each layer and the layers left out
 is recorded or changed. --why explains a line: by the number of an observation ('#12'),
 of a session (S3), or of the line (7).
 
+--now gives the block to a session that an experiment keeps from it: type
+"! claude-mem context --now" in it. It is told lines from then on, and counts as before in
+the arm to which it was assigned.
+
 What the host loads by itself is left out: lines that a CLAUDE.md of this directory or
 above, one of the user, or Claude Code's own memory of the project says in nearly the
 same words. The list of what is left out names the file.
 
 A running worker builds the block; without a worker it is built from the database, as a
 hook does: records that fit the latest summary are then found by words alone. Events in
-the spool are not included: the worker stores them before a session starts.
-
-JSON: {"context", "tokens", "layers": [{"name", "tokens", "items"?}], "skipped": [{"name",
-"tokens", "items"?, "reason"}], "budget", "effective_budget", "build_ms", "built_by": "worker"
-or "database", "source", "session"?, "project_path", "lines": [{"number", "layer", "text",
-"tokens", "observation"?, "observations"?: all that a session's line stands for if they are several,
-"session"?, "learning"?, "why"}], "left_out": lines that the host loads by itself, without
-numbers}; with --why {"lines", "left_out"} of these alone.`
+the spool are not included: the worker stores them before a session starts.`
 	cmd.Example += `
   claude-mem context --preview
   claude-mem context --preview --budget 500 --source resume --session last
   claude-mem context --preview --why '#12'`
 	cmd.Flags().Bool("preview", false, "show the context block of a session started now, and its cost")
+	now := cmd.Flags().Bool("now", false, "print the block of the running session, even if an experiment withholds it")
 	budget := cmd.Flags().Int("budget", 0, "with --preview: tokens (default: the setting's)")
 	source := cmd.Flags().String("source", contextSources[0], "with --preview: the start of the session: "+strings.Join(contextSources, ", "))
 	session := cmd.Flags().String("session", "", "with --preview: a session, named as for sessions show\n(default: a new one; for resume and compact the last)")
@@ -247,8 +250,11 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 		if err != nil {
 			return err
 		}
-		preview, err := a.previewContext(ctx, m, api.ContextRequest{
-			Host: host.Value.String(), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget})
+		asked := api.ContextRequest{Host: host.Value.String(), HostSessionID: *session, ProjectPath: *project, Source: *source, Budget: *budget}
+		if *now {
+			return a.contextNow(ctx, m, asked)
+		}
+		preview, err := a.previewContext(ctx, m, asked)
 		if err != nil {
 			return a.EmptyMemory(err, contextPreview{BuiltBy: builtByDatabase, Preview: api.Preview{
 				Layers: []memory.LayerCost{}, Skipped: []memory.LayerCost{}, Source: *source,
@@ -271,31 +277,38 @@ numbers}; with --why {"lines", "left_out"} of these alone.`
 	})
 }
 
+// contextNow prints the block of the session that runs the command, else of the one that r names, whatever an
+// experiment gives it, and has it booked as given.
+func (a *app) contextNow(ctx context.Context, m *access.Memory, r api.ContextRequest) error {
+	asking := a.Getenv(sessionKey)
+	if r.Source = memory.SourceNow; asking == "" {
+		r.HostSessionID = cmp.Or(r.HostSessionID, "last")
+	}
+	r, _, err := a.contextOf(ctx, m, r)
+	if err != nil {
+		return err
+	}
+	r.HostSessionID = cmp.Or(asking, r.HostSessionID)
+	block, err := access.Place{DataDir: m.DataDir, Getenv: a.Getenv, Clock: a.Now}.Context(ctx, r.Block())
+	if err == nil && block.Text != "" {
+		err = spoolInjection(m.DataDir, &block)
+	}
+	return a.Done(map[string]string{"context": block.Text}, err, func(p *print.Printer) {
+		p.Printf("%s", block.Text)
+		if block.Text == "" {
+			a.Note("There is nothing to give; `claude-mem context --preview` shows what was left out.")
+		}
+	})
+}
+
 // previewContext returns a block; session and project of the request are names as the
 // user types them. CodeNotFound and CodeInvalid for names of none or of several.
 func (a *app) previewContext(ctx context.Context, m *access.Memory, r api.ContextRequest) (*contextPreview, error) {
-	where, err := a.previewProject(ctx, m.Memory, r.ProjectPath)
+	r, session, err := a.contextOf(ctx, m, r)
 	if err != nil {
 		return nil, err
 	}
-	if r.HostSessionID == "" && (r.Source == "resume" || r.Source == "compact") {
-		r.HostSessionID = "last" // these are of a session that there is already
-	}
-	r.StartDir = where.WorktreeRoot
-	if r.ProjectPath == "" || cli.IsPath(r.ProjectPath) {
-		r.StartDir, _ = filepath.Abs(cmp.Or(r.ProjectPath, ".")) // without it nothing is left out
-	}
-	r.ConfigDir, _ = claudedir.Config(a.Getenv, a.Home())
-	r.ProjectPath, r.WorktreeRoot, r.Branch, r.HeadCommit = where.Project, where.WorktreeRoot, where.Branch, where.HeadCommit
-	preview := &contextPreview{BuiltBy: builtByWorker}
-	if r.HostSessionID != "" {
-		session, err := m.Receipt(ctx, api.ReceiptRequest{Name: r.HostSessionID, Project: where.Project})
-		if err != nil {
-			return nil, err
-		}
-		r.Host, r.HostSessionID = string(session.Host), session.HostSessionID
-		preview.Session = fmt.Sprintf("S%d", session.ID)
-	}
+	preview := &contextPreview{BuiltBy: builtByWorker, Session: session}
 	if preview.Preview, err = m.Preview(ctx, r); err != nil {
 		return nil, err
 	}
@@ -310,6 +323,30 @@ func (a *app) previewContext(ctx context.Context, m *access.Memory, r api.Contex
 	return preview, nil
 }
 
+// contextOf returns a request whose session and project are names as the user types them with what they name, and
+// the session as "S12".
+func (a *app) contextOf(ctx context.Context, m *access.Memory, r api.ContextRequest) (_ api.ContextRequest, session string, err error) {
+	where, err := a.previewProject(ctx, m.Memory, r.ProjectPath)
+	if err != nil {
+		return r, "", err
+	}
+	if r.HostSessionID == "" && (r.Source == "resume" || r.Source == "compact") {
+		r.HostSessionID = "last" // these are of a session that there is already
+	}
+	r.StartDir = where.WorktreeRoot
+	if r.ProjectPath == "" || cli.IsPath(r.ProjectPath) {
+		r.StartDir, _ = filepath.Abs(cmp.Or(r.ProjectPath, ".")) // without it nothing is left out
+	}
+	r.ConfigDir, _ = claudedir.Config(a.Getenv, a.Home())
+	r.ProjectPath, r.WorktreeRoot, r.Branch, r.HeadCommit = where.Project, where.WorktreeRoot, where.Branch, where.HeadCommit
+	if r.HostSessionID == "" {
+		return r, "", nil
+	}
+	of, err := m.Receipt(ctx, api.ReceiptRequest{Name: r.HostSessionID, Project: where.Project})
+	r.Host, r.HostSessionID = string(of.Host), of.HostSessionID
+	return r, fmt.Sprintf("S%d", of.ID), err
+}
+
 // previewProject returns the checkout of a path, "" for the current directory, or of a project by its
 // name: of one whose directory is gone, only the project.
 func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (repo.Identity, error) {
@@ -321,7 +358,7 @@ func (a *app) previewProject(ctx context.Context, m api.Memory, name string) (re
 		return repo.Identity{}, err
 	}
 	where := repo.Identity{Project: root}
-	if info, err := os.Stat(root); err == nil && info.IsDir() { // else nothing is checked out there
+	if openfile.IsDir(root) { // else nothing is checked out there
 		where = repo.Identify("", root)
 		where.Project = root
 	}

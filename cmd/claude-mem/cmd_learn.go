@@ -10,6 +10,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -30,9 +31,6 @@ Without a running worker, a command that changes learnings does the worker's par
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n  claude-mem learn list\n  claude-mem learn retire 7",
 	}, a.learnAddCommand(), a.learnListCommand(), a.learnEditCommand(), a.learnApproveCommand(), a.learnRetireCommand())
 }
-
-const learningForm = `{"project", "id", "ulid", "project_path", "category", "content", "confidence",
-"times_seen", "provenance", "active", "origin"?, "waiting"?, "superseded_by"?, "created_at_epoch", "updated_at_epoch"}`
 
 // showLearning prints a learning as JSON, or as a line behind the word done ("kept:").
 func (a *app) showLearning(l api.Learning, err error, done string) error {
@@ -63,9 +61,7 @@ func (a *app) learnAddCommand() *cobra.Command {
 		Long: `Add a learning about the project that you are in, or about another one. A statement
 that repeats a learning strengthens it; one that contradicts a learning supersedes it.
 Run by an agent, it adds what the agent says: with a confidence of 0.3 at most.
-Secrets are masked, and text within <private> tags is not kept.
-
-JSON: ` + learningForm + `.`,
+Secrets are masked, and text within <private> tags is not kept.`,
 		Example: "  claude-mem learn add gotcha 'Amounts are whole cents.'\n" +
 			"  claude-mem learn add workflow 'Run make test before a commit.' --project ../shop --confidence 0.8",
 	}
@@ -88,11 +84,9 @@ JSON: ` + learningForm + `.`,
 // rules and facts) of a project.
 func (a *app) learnListCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the learnings of a project",
-		Long: `List the learnings of the project that you are in, or of others, by confidence, highest first.
-
-JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
+		Use:     "list",
+		Short:   "List the learnings of a project",
+		Long:    `List the learnings of the project that you are in, or of others, by confidence, highest first.`,
 		Example: "  claude-mem learn list\n  claude-mem learn list --category gotcha --retired\n  claude-mem learn list --all --json",
 	}
 	scope := a.ScopeFlags(cmd)
@@ -106,9 +100,8 @@ JSON: {"project"?, "count", "total", "results": [` + learningForm + `]}.`,
 				return err
 			}
 		}
-		found, err := cli.ReadListing(scope, *limit, func(p api.Paged) ([]api.Learning, int, error) {
-			page, err := m.Learnings(ctx, api.LearningsRequest{Category: *category, All: *retired, Paged: p})
-			return page.Results, page.Total, err
+		found, err := cli.ReadListing(scope, *limit, func(p api.Paged) (api.Page[api.Learning], error) {
+			return m.Learnings(ctx, api.LearningsRequest{Category: *category, All: *retired, Paged: p})
 		})
 		return cli.Answer(a.App, found, err, found, func(p *print.Printer) error {
 			for i := range found.Results {
@@ -130,9 +123,7 @@ func (a *app) learnEditCommand() *cobra.Command {
 		Use:   "edit ID [TEXT...]",
 		Short: "Correct a learning, or reactivate a retired one",
 		Long: `Change the text, category or confidence of a learning, or reactivate a retired one.
-A new text has confidence 1 unless --confidence sets another.
-
-JSON: ` + learningForm + `.`,
+A new text has confidence 1 unless --confidence sets another.`,
 		Example: "  claude-mem learn edit 7 'Amounts are whole cents, never floats.'\n  claude-mem learn edit 7 --category convention --confidence 0.9\n  claude-mem learn edit 7 --active",
 	}
 	category := cmd.Flags().String("category", "", "its category")
@@ -166,9 +157,7 @@ func (a *app) learnApproveCommand() *cobra.Command {
 		Short: "Put imported learnings of another memory into use",
 		Long: `Learnings that an import has brought from another memory are not shown at session starts until
 you approve them. ` + "`claude-mem learn list --retired`" + ` shows them; read them first: agents follow them.
-With --all, those of all projects are approved.
-
-JSON: {"approved": [` + learningForm + `]}.`,
+With --all, those of all projects are approved.`,
 		Example: "  claude-mem learn approve 7 9\n  claude-mem learn approve --all",
 		Args:    cobra.ArbitraryArgs, // none with --all
 
@@ -180,18 +169,13 @@ JSON: {"approved": [` + learningForm + `]}.`,
 			return memory.Errorf(memory.CodeInvalid, "give the ids of learnings, or --all").WithHint("`claude-mem learn list --retired` shows the ids")
 		}
 		if *every {
-			found, err := cli.ReadListing(nil, math.MaxInt, func(p api.Paged) ([]api.Learning, int, error) {
-				page, err := m.Learnings(ctx, api.LearningsRequest{All: true, Paged: p})
-				return page.Results, page.Total, err
+			found, err := cli.ReadListing(nil, math.MaxInt, func(p api.Paged) (api.Page[api.Learning], error) {
+				return m.Learnings(ctx, api.LearningsRequest{All: true, Paged: p})
 			})
 			if err != nil {
 				return err
 			}
-			for i := range found.Results {
-				if found.Results[i].Waiting {
-					given = append(given, strconv.FormatInt(found.Results[i].ID, 10))
-				}
-			}
+			given = collect.Pick(found.Results, func(l api.Learning) (string, bool) { return strconv.FormatInt(l.ID, 10), l.Waiting })
 		}
 		approved := []api.Learning{}
 		for _, name := range given {
@@ -219,9 +203,7 @@ func (a *app) learnRetireCommand() *cobra.Command {
 		Use:   "retire ID",
 		Short: "Retire a learning",
 		Long: `Retire a learning: it is no longer shown. It is kept, so that no observer adds it again;
-` + "`claude-mem learn edit ID --active`" + ` reactivates it.
-
-JSON: ` + learningForm + `.`,
+` + "`claude-mem learn edit ID --active`" + ` reactivates it.`,
 		Example: "  claude-mem learn retire 7",
 
 		ValidArgsFunction: cli.FirstOnly(cli.Completion(a.LearningChoices())),

@@ -32,24 +32,17 @@ func (a *app) projectsCommand() *cobra.Command {
 
 A project is the root of a repository, or a directory without one. One that was moved is
 another project: merge makes the records of both one project's, alias has later sessions in
-a directory belong to another project.
-
-` + projectsForm,
+a directory belong to another project.`,
 		Example: "  claude-mem projects\n  claude-mem projects --json\n  claude-mem projects merge label:shop ../shop",
 		Args:    cli.KnownCommand,
 	})
 	cmd.AddCommand(a.listsProjects(&cobra.Command{
 		Use:     "list",
 		Short:   "List projects, the most recently used first",
-		Long:    "List the projects that have records, most recently used first.\n\n" + projectsForm,
 		Example: "  claude-mem projects list\n  claude-mem projects list --json",
 	}), a.projectsMergeCommand(), a.projectsAliasCommand(), a.projectsUnaliasCommand())
 	return cmd
 }
-
-// projectsForm is the JSON of the list.
-const projectsForm = `JSON: as GET /api/projects, {"count", "total", "limit", "offset", "results": [{"project",
-"project_path", "sessions", "observations", "last_at_epoch", "aliases"?}]}.`
 
 // listsProjects completes a command that lists projects.
 func (a *app) listsProjects(cmd *cobra.Command) *cobra.Command {
@@ -98,10 +91,7 @@ those of INTO: for a project that was moved, or one of an import whose directory
 A project is named by a directory in it, which may be gone, by its name, or as label:NAME.
 A learning that says what one of INTO says becomes one with it. With --alias, later sessions
 in FROM belong to INTO, too; without, they begin a project of their own. While a large
-project is merged, hooks spool.
-
-JSON: {"from", "into", "merged", "aliased", "sessions", "prompts", "summaries",
-"observations", "learnings", "combined", "symbols"}.`,
+project is merged, hooks spool.`,
 		Example: "  claude-mem projects merge label:shop ../shop\n  claude-mem projects merge ~/old/shop ~/shop --alias --yes",
 	}
 	yes := cmd.Flags().Bool("yes", false, "merge, do not just show")
@@ -146,9 +136,7 @@ func (a *app) projectsAliasCommand() *cobra.Command {
 		Long: `From now on, sessions in PATH (its repository, if it has one) belong to PROJECT: they are
 given its memory and add to it. Without arguments it lists the aliases. PATH may not have
 records of its own: ` + "`claude-mem projects merge PATH PROJECT --alias`" + ` moves them as well.
-Excluding a project goes by the true directory.
-
-JSON: [{"path", "project", "created_at_epoch"}].`,
+Excluding a project goes by the true directory.`,
 		Example: "  claude-mem projects alias ../shop-hotfix ../shop\n  claude-mem projects alias",
 		Args: cli.Args(func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
@@ -206,9 +194,7 @@ func (a *app) projectsUnaliasCommand() *cobra.Command {
 		Use:   "unalias PATH",
 		Short: "Remove an alias",
 		Long: `Remove an alias: later sessions in PATH are of its own project again. Records stay where
-they are.
-
-JSON: {"path", "project", "created_at_epoch"}.`,
+they are.`,
 		Example: "  claude-mem projects unalias ../shop-hotfix",
 	}
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.aliasChoices()))

@@ -22,9 +22,7 @@ command does it itself. Then the vectors are trained on the memory's own observa
 once, if there are 1000 of them and CLAUDE_MEM_EMBEDDER_TRAINING is on.
 
 It is not needed in daily use: the index is updated with every record, and a damaged
-index is rebuilt automatically.
-
-JSON: {"records", "ms"}.`,
+index is rebuilt automatically.`,
 		Example: "  claude-mem reindex",
 	}
 	a.JSONFlag(cmd)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 
@@ -43,9 +46,7 @@ once. Secrets are masked, and text within <private> tags is not kept.
 A statement that holds for the whole project, to be shown at every session start, is a
 learning: ` + "`claude-mem learn add`" + `.
 
-Without a running worker, this command does the worker's part itself.
-
-JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
+Without a running worker, this command does the worker's part itself.`,
 		Example: "  claude-mem remember 'The staging database is restored every Monday at 6.'\n" +
 			"  claude-mem remember --type decision --title 'SQLite, not PostgreSQL' 'One file is enough for one user.'\n" +
 			"  claude-mem remember --project ../shop 'Amounts come in cents from the gateway.'",
@@ -78,9 +79,7 @@ func (a *app) editCommand() *cobra.Command {
 		Short: "Correct the title, text or type of an observation",
 		Long: `Change the title, the text (narrative) or the type of an observation, whoever wrote it;
 what is not named stays. The command that undoes the change is printed below it. Secrets
-are masked, and text within <private> tags is not kept.
-
-JSON: an object as in ` + "`claude-mem recent --json`" + `.`,
+are masked, and text within <private> tags is not kept.`,
 		Example: "  claude-mem edit 12 --title 'The cache never expired' --type bugfix\n  claude-mem edit '#12' --narrative 'The TTL was in milliseconds, the cache takes seconds.'",
 	}
 	title := cmd.Flags().String("title", "", "its title")
@@ -149,9 +148,7 @@ func (a *app) hideCommand() *cobra.Command {
 		Use:   "hide ID...",
 		Short: "Take observations out of lists, searches and sessions",
 		Long: `Take observations out of every list, search and session. They are kept, and
-` + "`claude-mem unhide`" + ` brings them back. ` + "`claude-mem forget`" + ` erases them for good.
-
-JSON: {"hidden": [ID...]}.`,
+` + "`claude-mem unhide`" + ` brings them back. ` + "`claude-mem forget`" + ` erases them for good.`,
 		Example: "  claude-mem hide 12 13",
 
 		Annotations:       map[string]string{undoneBy: "unhide"},
@@ -168,9 +165,7 @@ func (a *app) unhideCommand() *cobra.Command {
 		Use:   "unhide ID...",
 		Short: "Bring hidden observations back",
 		Long: `Bring back observations that were hidden by ` + "`claude-mem hide`" + `, an agent or the viewer.
-What the viewer deleted can be brought back for 10 minutes.
-
-JSON: {"shown": [ID...]}.`,
+What the viewer deleted can be brought back for 10 minutes.`,
 		Example: "  claude-mem unhide 12",
 	}, "shown", "hide", func(ctx context.Context, m api.Memory, id memory.ObservationID) error {
 		_, err := m.RestoreObservation(ctx, api.RestoreRequest{ID: id})
@@ -185,9 +180,7 @@ func (a *app) pinCommand() *cobra.Command {
 		Use:   "pin ID...",
 		Short: "Put observations first at every session start",
 		Long: `Pin observations: they come first in lists and in what a session of their project is
-given at its start, and are kept whatever RETENTION_DAYS says. ` + "`claude-mem unpin`" + ` undoes it.
-
-JSON: {"pinned": [ID...]}.`,
+given at its start, and are kept whatever RETENTION_DAYS says. ` + "`claude-mem unpin`" + ` undoes it.`,
 		Example: "  claude-mem pin 12",
 
 		Annotations: map[string]string{undoneBy: "unpin"},
@@ -197,11 +190,9 @@ JSON: {"pinned": [ID...]}.`,
 // unpinCommand returns the command `claude-mem unpin`.
 func (a *app) unpinCommand() *cobra.Command {
 	return a.pinning(&cobra.Command{
-		Use:   "unpin ID...",
-		Short: "Unpin observations",
-		Long: `Undo ` + "`claude-mem pin`" + `: the observations stay and take their place by date.
-
-JSON: {"unpinned": [ID...]}.`,
+		Use:     "unpin ID...",
+		Short:   "Unpin observations",
+		Long:    `Undo ` + "`claude-mem pin`" + `: the observations stay and take their place by date.`,
 		Example: "  claude-mem unpin 12",
 	}, false, "unpinned", "pin")
 }
@@ -213,6 +204,45 @@ func (a *app) pinning(cmd *cobra.Command, pinned bool, done, undo string) *cobra
 	return a.changesEach(cmd, done, undo, func(ctx context.Context, m api.Memory, id memory.ObservationID) error {
 		_, err := m.EditObservation(ctx, api.ObservationEdit{ID: id, ObservationEdit: memory.ObservationEdit{Pinned: &pinned}})
 		return err
+	})
+}
+
+// mergeCommand returns the command `claude-mem merge`: make one of observations that say the same.
+func (a *app) mergeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "merge ID...",
+		Short: "Make one of observations that say the same",
+		Long: `Merge observations of a project that say the same. One of them supersedes the
+others: --into, else the one that is believed most (not from outside, pinned, written
+by you, seen most often, newest). It was seen as often as all of them, and is pinned
+if one was. The others stay, marked as superseded.`,
+		Example:           "  claude-mem merge 12 34\n  claude-mem merge 12 34 --into 34",
+		ValidArgsFunction: cli.Completion(a.ObservationChoices()),
+	}
+	into := cmd.Flags().String("into", "", "the observation that stays")
+	undo := cmd.Flags().Bool("undo", false, "take a merge into --into back")
+	pinned := cmd.Flags().StringSlice("pinned", nil, "with --undo: those that were pinned")
+	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
+		ids, err := cli.ParseObservations(slices.Concat(given, *pinned, text.Add(nil, *into)))
+		if err != nil {
+			return err
+		}
+		merge := memory.ObservationMerge{IDs: ids[:len(given)], Pinned: ids[len(given) : len(given)+len(*pinned)], Undo: *undo}
+		if *into != "" {
+			merge.Into = ids[len(ids)-1]
+		}
+		done, err := m.MergeObservations(ctx, merge)
+		return a.Done(done, err, func(p *print.Printer) {
+			numbers := func(ids []memory.ObservationID, separator string) string {
+				return strings.Join(collect.Map(ids, func(id memory.ObservationID) string { return strconv.Itoa(int(id)) }), separator)
+			}
+			if done.Undo {
+				p.Printf("taken back: %s\n", numbers(done.IDs, " "))
+				return
+			}
+			p.Printf("merged into #%d: %s\n", done.Into, numbers(done.IDs, " "))
+			a.Note("To undo it: claude-mem merge --undo --into %d%s %s", done.Into, print.If(len(done.Pinned) > 0, " --pinned "+numbers(done.Pinned, ",")), numbers(done.IDs, " "))
+		})
 	})
 }
 

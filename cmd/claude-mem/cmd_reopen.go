@@ -13,6 +13,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/install"
 	"claudemem/internal/serve/api"
@@ -36,9 +37,7 @@ func (a *app) reopenCommand() *cobra.Command {
 		Short: "Go on with a session in its own agent",
 		Long: `Print the agent's own command that resumes a session, with the directory in which it has
 to be run. The ID is that of ` + "`claude-mem sessions show`" + `. Agents keep their sessions for a time only:
-Claude Code, for example, for 30 days.
-
-JSON: {"session", "host", "title", "directory", "command": a list, the program first}.`,
+Claude Code, for example, for 30 days.`,
 		Example: "  claude-mem reopen S12\n  claude-mem reopen last --run",
 	}
 	run := cmd.Flags().Bool("run", false, "run the command here instead of printing it")
@@ -58,7 +57,7 @@ JSON: {"session", "host", "title", "directory", "command": a list, the program f
 			return memory.Errorf(memory.CodeInvalid, "no command is known that resumes S%d: it is of %s, with the id %.60q", s.ID, cmp.Or(s.Host, memory.HostUnknown), s.HostSessionID).
 				WithHint(fmt.Sprintf("`claude-mem show S%d` has what is remembered of it", s.ID))
 		}
-		if info, err := os.Stat(found.Directory); err != nil || !info.IsDir() {
+		if !openfile.IsDir(found.Directory) {
 			return memory.Errorf(memory.CodeNotFound, "the directory of S%d is not here: %.200q", s.ID, found.Directory).
 				WithHint("where it was moved to: " + strings.Join(found.Command, " "))
 		}

@@ -21,10 +21,6 @@ import (
 // maxQuery bounds a query, in bytes: a page of a log. The head of a request holds it.
 const maxQuery = 8 << 10
 
-// recordForm is a record in JSON, as the HTTP API has it.
-const recordForm = `{"kind", "id", "type"?, "title", "subtitle"?, "created_at_epoch", "project",
-"concepts"?, "session_db_id"?, "prompt_number"?, "score"?}`
-
 func (a *app) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search [QUERY...]",
@@ -40,11 +36,7 @@ and no query the newest come first. No worker is needed.
 
 Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w.
 
-` + print.GlyphLegend + `
-
-JSON: as GET /api/search, {"query", "count", "total", "limit", "offset", "format", "understood"?,
-"results": [` + recordForm + `]};
---full adds the fields of the whole record, --explain "why": the parts and factors of the score.`,
+` + print.GlyphLegend,
 		Example: `  claude-mem search rate limiter burst
   claude-mem search 'why do tests hang' --type bugfix,discovery --since 2w
   claude-mem search --file src/auth -n 5
@@ -207,11 +199,7 @@ ends now. It shows the project of the anchor, or else the project that you are i
 
 Times: 2026-03-01T15:04, 2026-03-01, today, yesterday, or an age: 12h, 3d, 2w.
 
-` + print.GlyphLegend + `
-
-JSON: as GET /api/search/timeline, {"anchor", "anchor_timestamp", "depth_before", "depth_after",
-"timeline": [as search --json, without score, with "created_at_iso" and "is_anchor"?]};
-kind is observation, summary or prompt, or anchor for a time without a record.`,
+` + print.GlyphLegend,
 		Example: `  claude-mem timeline 12
   claude-mem timeline S3 --before 3 --after 20
   claude-mem timeline the day the migration broke

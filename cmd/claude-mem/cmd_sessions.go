@@ -19,26 +19,17 @@ func (a *app) sessionsCommand() *cobra.Command {
 		Use:   "sessions",
 		Short: "List sessions and show their receipts",
 		Long: `List the sessions of the project that you are in, or of another one, the newest
-first, each with its state and its counts of records. ` + "`sessions`" + ` alone is ` + "`sessions list`" + `.
-
-` + sessionsForm,
+first, each with its state and its counts of records. ` + "`sessions`" + ` alone is ` + "`sessions list`" + `.`,
 		Example: "  claude-mem sessions\n  claude-mem sessions --project shop -n 5\n  claude-mem sessions show S3",
 		Args:    cli.KnownCommand,
 	})
 	cmd.AddCommand(a.listsSessions(&cobra.Command{
 		Use:     "list",
 		Short:   "List sessions, the newest first",
-		Long:    "List sessions, the newest first.\n\n" + sessionsForm,
 		Example: "  claude-mem sessions list\n  claude-mem sessions list --all --json",
 	}), a.sessionsShowCommand())
 	return cmd
 }
-
-// sessionsForm is the JSON of the list.
-const sessionsForm = `JSON: as GET /api/sessions, {"count", "total", "limit", "offset", "results": [{"id", "host",
-"host_session_id", "project", "project_path", "status", "title", "prompt_count", "last_prompt",
-"observations", "undistilled", "summary": {"request", "completion", "learnings", "next_steps"} or null,
-"started_at_epoch", "updated_at_epoch", "completed_at_epoch"?}]}.`
 
 // listsSessions completes a command that lists sessions.
 func (a *app) listsSessions(cmd *cobra.Command) *cobra.Command {
@@ -89,19 +80,7 @@ beginning of it, its ULID, or last: the last session of the project that you are
 ` + "`claude-mem show S12`" + ` shows its prompts, summaries and observations.
 
 Opened later are the observations shown to the session or made from it that were read in
-full afterwards, by any session.
-
-JSON: as GET /api/sessions/{id}/receipt, {"id", "ulid", "host", "host_session_id", "project",
-"project_path", "status", "title", "first_prompt", "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?,
-"captured": {"events", "processed", "skipped", "failed", "pending", "processing", "forgotten",
-"kinds": [{"kind", "tool"?, "events"}]}, "skipped": [{"reason", "events", "kinds"}], "failed": as
-skipped, "redacted": [{"rule", "count"}], "stored": {"prompts", "observations": [{"id", "type",
-"title", "prompt_number"}], "summaries": [{"id", "prompt_number"}], "hidden"}, "given": [{"where",
-"source", "observations"?, "sessions"?, "layers"?: [{"name", "tokens", "items"?}], "skipped"?: as in
-` + "`claude-mem context --preview`" + `, "tokens", "budget", "build_ms", "at"}],
-"looked_up": [{"observation", "title", "given", "made", "times", "by_itself", "last_at_epoch"}],
-"cost": {"total": SPENT, "providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}],
-"tokens_given", "discovery_tokens"}}; SPENT as in ` + "`claude-mem stats`" + `.`,
+full afterwards, by any session.`,
 		Example: "  claude-mem sessions show S3\n  claude-mem sessions show last --json\n  claude-mem sessions show 0b7c1f6e",
 	}
 	project := a.ProjectFlag(cmd, ".", "the project of last: a directory or name")

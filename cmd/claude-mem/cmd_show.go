@@ -12,6 +12,7 @@ import (
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/daemon"
 	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
@@ -23,29 +24,48 @@ func (a *app) showCommand() *cobra.Command {
 		Short: "Show observations and sessions in full",
 		Long: `Show records in full: 12 or '#12' is an observation, S12 a session with its
 prompts, observations, and what the summaries say beside them. Either may be named by its ULID.
+--versions also shows the earlier texts of observations that were edited on several machines.
 
-` + print.GlyphLegend + `
-
-JSON: a list in the order asked for; observations as in ` + "`claude-mem recent --json`" + `, sessions
-{"kind": "session", "id", "ulid", "host", "host_session_id", "project", "project_path", "status", "title",
-"prompt_count", "started_at_epoch", "updated_at_epoch", "completed_at_epoch"?, "created_at_iso",
-"records_total", "prompts", "summaries", "observations"}.`,
+` + print.GlyphLegend,
 		Example: "  claude-mem show 12\n  claude-mem show 12 13 S3 --json\n  claude-mem show 01KAC6T0V5V3YQ2M8Z9E4XW7RD",
 	}
 	cmd.ValidArgsFunction = cli.Completion(a.RecordChoices())
+	versions := cmd.Flags().Bool("versions", false, "earlier texts, and those of edits on other machines, too")
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) error {
 		ids, err := cli.ParseIDs(given)
 		if err != nil {
 			return err
 		}
-		return a.showRecords(ctx, m, ids)
+		return a.showRecords(ctx, m, ids, *versions)
 	})
+}
+
+// shownVersions is an observation with its earlier texts.
+type shownVersions struct {
+	print.ShownObservation
+	Versions []memory.Version `json:"versions"`
+}
+
+// printVersions prints the earlier texts of an observation.
+func printVersions(p *print.Printer, versions []memory.Version) {
+	if len(versions) == 0 {
+		p.Printf("\nNo other versions.\n")
+	}
+	for i := range versions {
+		v := &versions[i]
+		p.Printf("\n%s %s  %s\n", v.Type.Glyph(), print.Line(v.Title, 0), p.Style(print.Dim, "version of device "+print.Line(v.Device, 40)))
+		for _, line := range append([]string{v.Subtitle, v.Narrative}, v.Facts...) {
+			if line != "" {
+				p.Printf("  %s\n", print.Line(line, 0))
+			}
+		}
+	}
 }
 
 // showRecords shows records in the given order and returns an error that names the
 // missing ones at the end, CodeNotFound; the others are shown all the same. The observations that it
 // shows are noted as read.
-func (a *app) showRecords(ctx context.Context, m *access.Memory, ids []cli.RecordID) error {
+func (a *app) showRecords(ctx context.Context, m *access.Memory, ids []cli.RecordID, versions bool) error {
 	out := []any{}
 	p := a.People()
 	var missing []string
@@ -63,16 +83,27 @@ func (a *app) showRecords(ctx context.Context, m *access.Memory, ids []cli.Recor
 		if err != nil {
 			return err
 		}
-		if o != nil {
+		var earlier []memory.Version
+		if o != nil && versions {
+			if earlier, err = daemon.Versions(ctx, m.DataDir, o.ID); err != nil {
+				return err
+			}
+		}
+		switch {
+		case o != nil && versions:
+			out, read = append(out, shownVersions{print.Shown(o), print.NotNil(earlier)}), append(read, o.ID)
+		case o != nil:
 			out, read = append(out, print.Shown(o)), append(read, o.ID)
-		} else {
+		default:
 			out = append(out, shownSession{Kind: "session", SessionRecords: *s, Observations: print.ShownOf(s.Observations),
 				Prompts: collect.MapPtr(s.Prompts, func(p *api.Prompt) shownPrompt { return shownPrompt{p.PromptNumber, *p} })})
 		}
 		switch {
 		case a.JSON:
 		case o != nil:
-			p.Observation(o)
+			if p.Observation(o); versions {
+				printVersions(p, earlier)
+			}
 		default:
 			p.Session(s)
 		}
@@ -138,21 +169,15 @@ func (a *app) recentCommand() *cobra.Command {
 those of a turn below what was asked.
 ` + "`claude-mem show ID`" + ` shows one in full.
 
-` + print.GlyphLegend + `
-
-JSON: {"project"?, "count", "total", "results": [{"kind", "id", "type", "title", "subtitle",
-"project", "project_path", "concepts", "narrative", "facts", "files", "files_read", "files_modified",
-"session_db_id", "prompt_number", "discovery_tokens", "origin", "claimed_origin"?, "claimed_pin"?,
-"provenance", "branch",
-"head_commit", "pinned", "superseded_by"?, "created_at_epoch", "created_at_iso"}]}.`,
+` + print.GlyphLegend,
 		Example: "  claude-mem recent\n  claude-mem recent --project shop -n 5\n  claude-mem recent --all --json",
 	}
 	limit := cli.LimitFlag(cmd, 20)
 	scope := a.ScopeFlags(cmd)
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
-		found, err := cli.ReadListing(scope, *limit, func(p api.Paged) ([]print.ShownObservation, int, error) {
+		found, err := cli.ReadListing(scope, *limit, func(p api.Paged) (api.Page[print.ShownObservation], error) {
 			page, err := m.Observations(ctx, api.ObservationsRequest{Format: api.FormatFull, Paged: p})
-			return print.ShownOf(page.Results), page.Total, err
+			return api.Page[print.ShownObservation]{Total: page.Total, Results: print.ShownOf(page.Results)}, err
 		})
 		return cli.Answer(a.App, found, err, found, func(p *print.Printer) error {
 			if found.Count == 0 {

@@ -33,21 +33,7 @@ Then the records shown to sessions, by place, and how many were read in full lat
 Then the model calls: calls, tokens and estimated cost by day, model and project. The
 cost comes from a table of list prices; models without a known price and subscriptions
 show tokens only. Saved is an estimate: the tokens spent on the work behind the
-observations shown, each counted once, minus the tokens of showing them.
-
-JSON: {"totals": {"projects", "sessions", "prompts", "observations", "summaries"},
-"queue": {"received", "processed", "skipped", "failed", "pending", "processing", "duplicates", "lost"},
-"spool": {"waiting", "corrupt"}, "data_dir",
-"recorded": {"days": [{"name", "observations", "types"}], "types": [{"name", "observations"}]} (of the days),
-"sizes": {"memory", "index", "backups", "aside", "spool", "logs", "other", "total"}, "worker": {"running", "version"?},
-"ledger": {"period_days", "since_epoch", "today": SPENT, "total": SPENT, "days": [{"name", SPENT}],
-"providers": [{"name", SPENT}], "models": [{"name", "provider", SPENT}], "projects": [{"name", SPENT}],
-"saved": {"blocks", "tokens_given", "recollections", "tokens_recalled", "tokens_of_work", "tokens"}},
-"receipts": {"captured", "skipped", "redacted": as in ` + "`claude-mem sessions show`" + `, "since_epoch",
-"given": [{"where": "block", "prompt", "file" or "failure", "times", "tokens", "observations"}],
-"observations_given", "observations_looked_up", "lookups"}}.
-SPENT is "calls", "failed", "tokens_in", "tokens_out", "tokens_cached", "tokens_reserved", "cost_usd"? (absent when no
-price is known), "unpriced_calls".`,
+observations shown, each counted once, minus the tokens of showing them.`,
 		Example: "  claude-mem stats\n  claude-mem stats --days 30 --json",
 	}
 	days := cmd.Flags().Int("days", 7, "days of model calls, today included")
@@ -145,13 +131,7 @@ func (a *app) queueCommand() *cobra.Command {
 that failed for good (dead letters), which are kept until a retry. When a provider keeps
 events waiting, the reason is shown first. Events of the last 30 days that the session's
 model has not read are counted by reason; their records were made without a model. Their
-payloads are kept for 7 days, at most 50 MB, so that a model can be shown them later.
-
-JSON: {"queue": as in stats, "waiting": [{"session_id", "project", "events", "newest_at", "next_due"?}],
-"dead_letters": [{"key", "session_id", "kind", "tool_name"?, "occurred_at", "attempts", "last_error"}],
-"notices": [{"key", "text", "at", "told"}], "unread": [{"reason", "events", "kept", "at"}]}: the notices
-are the reasons for waiting that still hold; the unread events' reasons are login, quota, rate_limit,
-transient, prompt_too_long, cap, unusable, refused, error; "kept" are those whose payloads are kept.`,
+payloads are kept for 7 days, at most 50 MB, so that a model can be shown them later.`,
 		Example: "  claude-mem queue\n  claude-mem queue retry",
 		Args:    cli.KnownCommand,
 	}
@@ -180,10 +160,7 @@ shows their keys. Without a worker they are distilled when the next one starts.
 Without a key, turns that were remembered without the model are shown to it too, the newest
 first, as soon as the provider answers. Their records keep their numbers; what you have
 edited stays, and nothing that you have deleted comes back. The worker does this by itself
-when the provider answers again or another one is chosen.
-
-JSON: {"revived": N, "unread": N}: the failed events that were put back, and the events that
-will be shown to the model.`,
+when the provider answers again or another one is chosen.`,
 		Example: "  claude-mem queue retry",
 	}
 	cmd.ValidArgsFunction = cli.Completion(a.DeadLetterChoices())

@@ -13,12 +13,8 @@ import (
 
 func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Long: `Print the version of this program.
-
-JSON: {"version", "wire", "go", "os", "arch", "revision"?}. wire is the version of
-the protocol between hook and worker.`,
+		Use:     "version",
+		Short:   "Print the version",
 		Example: "  claude-mem version --json",
 	}
 	a.JSONFlag(cmd)

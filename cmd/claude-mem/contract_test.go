@@ -292,6 +292,8 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem projects merge", "projects merge ./renamed . --yes"},
 	{"claude-mem experiment off", "experiment off"},
 	{"claude-mem experiment on", "experiment on"},
+	{"claude-mem experiment", "experiment"},
+	{"claude-mem experiment keep", "experiment keep file"},
 	{"claude-mem impact", "impact"},
 	{"claude-mem experiment off", "experiment off"},
 	{"claude-mem stats", "stats"},
@@ -312,6 +314,8 @@ var contractCases = []struct{ command, args string }{
 	{"claude-mem unpin", "unpin 3"},
 	{"claude-mem hide", "hide 3"},
 	{"claude-mem unhide", "unhide 3"},
+	{"claude-mem merge", "merge 3 1"},
+	{"claude-mem merge", "merge --undo --into 3 --pinned 3 1"},
 	{"claude-mem forget", "forget 3"},
 	{"claude-mem forget", "forget 3 --yes"},
 	{"claude-mem outline", "outline cart.go"},
@@ -346,7 +350,8 @@ var contractCases = []struct{ command, args string }{
 }
 
 // contractScripts are the commands that need processes of their own: scenarios check them.
-var contractScripts = []string{"claude-mem demo", "claude-mem open", "claude-mem worker start", "claude-mem worker restart", "claude-mem worker status", "claude-mem worker logs"}
+var contractScripts = []string{"claude-mem demo", "claude-mem open", "claude-mem worker start", "claude-mem worker restart", "claude-mem worker status", "claude-mem worker logs",
+	"claude-mem sync init", "claude-mem sync join", "claude-mem sync now", "claude-mem sync retire", "claude-mem sync rekey", "claude-mem sync status", "claude-mem sync devices", "claude-mem sync leave"}
 
 // neverSeen are documented fields of states that a test does not make.
 var neverSeen = map[string]string{
@@ -371,6 +376,9 @@ var neverSeen = map[string]string{
 	"CostEstimate.output_tokens": "as provider", "CostEstimate.usd": "as provider", "CostEstimate.daily_cap": "as provider", "ImportedTranscripts.estimate": "as provider",
 	"Observation.claimed_origin": "nothing of another memory is imported", "Observation.claimed_pin": "likewise", "Learning.origin": "likewise", "Learning.waiting": "likewise",
 	"ImportedTranscripts.others": "TestPlan (history)", "ImportedRecords.wide": "export.txtar", "ImportedRecords.wide_taken": "a person has to say yes at a terminal",
+	"Observation.versions": "sync.txtar", "Version.device": "likewise", "Version.type": "likewise", "Version.title": "likewise", "Version.subtitle": "likewise", "Version.narrative": "likewise", "Version.facts": "likewise",
+	"Synced.sent": "likewise", "Synced.fault": "TestRekeyFault (devices)", "Synced.received": "likewise", "Synced.added": "likewise", "Synced.refused": "likewise", "Synced.words": "likewise", "RefusedFile.name": "likewise", "RefusedFile.reason": "likewise",
+	"Device.device": "likewise", "Device.label": "likewise", "Device.seen_at_epoch": "likewise", "Device.retired": "likewise", "Device.missing": "likewise", "Device.behind": "likewise", "Device.lost": "likewise",
 	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }
 
@@ -472,24 +480,21 @@ func TestCommandsHaveJSON(t *testing.T) {
 	}
 }
 
-// The help of a command names the fields of the object that it prints, or the
-// command whose they are: an agent asks the help, not the document.
+// The help of --json names the fields of what a command prints, with their types: an agent asks the help, not
+// the document.
 func TestHelpNamesTheFields(t *testing.T) {
 	c := readContract(t)
 	a, _, _ := testApp(t, nil)
 	checked := 0
 	for _, cmd := range allCommands(a.rootCommand()) {
 		kind := strings.TrimPrefix(c.prints[cmd.CommandPath()], "list of ")
-		_, form, _ := strings.Cut(cmd.Long, "JSON:")
-		if kind == "" || regexp.MustCompile("^ (as|an object as|the lines as) ").MatchString(form) && !strings.Contains(form, `{"`) {
+		if kind == "" {
 			continue
 		}
+		form := helpOfJSON(t, cmd.CommandPath())
 		for _, one := range strings.Split(kind, " or ") {
-			if one == "Observation" {
-				continue // as `claude-mem recent` has it
-			}
 			for _, f := range c.shapes[one] {
-				if !strings.Contains(form, `"`+f.name+`"`) {
+				if !regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(f.name) + `\??` + "` \\| [^|]*[a-z]").MatchString(form) {
 					t.Errorf("the help of `%s` does not name %q", cmd.CommandPath(), f.name)
 				}
 				checked++

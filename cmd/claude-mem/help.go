@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/docs"
+	"claudemem/internal/leaf/collect"
 
 	"github.com/spf13/cobra"
 )
@@ -22,23 +25,45 @@ const (
 // root's help has both in one line.
 const undoneBy = "undone by"
 
-// help returns the help function: the root's help fits a screen, the others have cobra's. The form
-// of a command's JSON, the last paragraph of its text, is for programs: with --json it is shown alone.
+// help returns the help function: the root's help fits a screen, with --json a command's has the form of
+// its JSON, and the others have cobra's.
 func help(others func(*cobra.Command, []string)) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, args []string) {
-		about, form, _ := strings.Cut(cmd.Long, "\n\nJSON: ")
 		switch asked := cmd.Flags().Lookup("json"); {
 		case !cmd.HasParent():
 			rootHelp(cmd.OutOrStdout(), cmd)
-			return
 		case asked != nil && asked.Changed:
-			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "JSON: %s\n", form)
-			return
-		case asked != nil:
-			cmd.Long = about
+			_, _ = io.WriteString(cmd.OutOrStdout(), jsonForm(cmd.CommandPath()))
+		default:
+			others(cmd, args)
 		}
-		others(cmd, args)
 	}
+}
+
+// jsonForm returns what docs/cli.md says of the JSON of a command, and of the shapes that it consists of.
+func jsonForm(command string) string {
+	commands, shapes, _ := strings.Cut(docs.CommandLine, "\n## Shapes\n")
+	var sections []string
+	for _, section := range strings.Split(commands, "\n### ") {
+		heading, _, _ := strings.Cut(section, "\n")
+		if strings.Contains(heading, "`"+command+"`") || strings.Contains(heading, "`"+command+" --") {
+			sections = append(sections, section)
+		}
+	}
+	unnamed := map[string]string{}
+	for _, shape := range strings.Split(shapes, "\n#### ") {
+		name, _, _ := strings.Cut(shape, "\n")
+		unnamed[name] = shape
+	}
+	for i := 0; i < len(sections); i++ { // a shape names further ones
+		for _, word := range strings.FieldsFunc(sections[i], func(r rune) bool { return !unicode.IsLetter(r) }) {
+			if shape, ok := unnamed[word]; ok {
+				sections = append(sections, shape)
+				delete(unnamed, word)
+			}
+		}
+	}
+	return "# " + strings.Join(sections, "\n# ") + "\n"
 }
 
 // rootHelp writes the help of claude-mem itself: its commands by group.
@@ -90,38 +115,15 @@ func helpCommand() *cobra.Command {
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			var found []cobra.Completion
-			for _, sub := range above.Commands() {
-				if (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(sub.Name(), word) {
-					found = append(found, cli.Described(sub.Name(), sub.Short))
-				}
-			}
-			return found, cobra.ShellCompDirectiveNoFileComp
+			return collect.Pick(above.Commands(), func(sub *cobra.Command) (cobra.Completion, bool) {
+				return cli.Described(sub.Name(), sub.Short), (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(sub.Name(), word)
+			}), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }
 
-// scriptingTopic returns the help topic for programs; it is no command.
+// scriptingTopic returns the help topic for programs; it is no command. It has what docs/cli.md says of all commands.
 func scriptingTopic() *cobra.Command {
-	return &cobra.Command{
-		Use:   "scripting",
-		Short: "JSON, exit codes and environment variables",
-		Long: `Data is on standard output, everything else on standard error.
-
-JSON: every command that prints data has --json; --json --help lists its fields, and
-docs/cli.md has every field with its type. Times are milliseconds since 1970 in UTC,
-except in fields that end in _iso. Fields may be added; they are not renamed or removed.
-A question mark marks a field that may be absent. With --json an error is the
-last line of standard error: {"error": {"code", "message", "hint"?}}.
-
-Exit codes:
-` + cli.ExitHelp() + `
-Hook commands (context, end, new, save, statusline, summary) always exit 0: a fault of
-the memory must not stop the agent.
-
-Environment:
-  CLAUDE_MEM_DATA_DIR  the data directory (default ~/.claude-mem)
-  CLAUDE_MEM_…         a setting; overrides config.json (docs/settings.md)
-  NO_COLOR, TERM=dumb  no colour on a terminal; other output never has colour`,
-	}
+	shared, _, _ := strings.Cut(docs.CommandLine, "\n\n### ")
+	return &cobra.Command{Use: "scripting", Short: "JSON, exit codes and environment variables", Long: shared}
 }

@@ -65,14 +65,14 @@ func TestHelpTexts(t *testing.T) {
 }
 
 // Every command has an example, and every command that prints data has --json
-// with its form in the help.
+// with its form in the help of --json.
 func TestCommandsAreDocumented(t *testing.T) {
 	a, _, _ := testApp(t, nil)
 	for _, cmd := range allCommands(a.rootCommand()) {
 		if cmd.Runnable() && cmd.Example == "" {
 			t.Errorf("%s has no example", cmd.CommandPath())
 		}
-		if cmd.Flags().Lookup("json") != nil && !strings.Contains(cmd.Long, "JSON:") {
+		if cmd.Flags().Lookup("json") != nil && !strings.Contains(jsonForm(cmd.CommandPath()), "rints ") {
 			t.Errorf("%s has --json and does not say what it prints", cmd.CommandPath())
 		}
 	}

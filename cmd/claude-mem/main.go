@@ -91,9 +91,9 @@ func (a *app) rootCommand() *cobra.Command {
 		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(),
 		a.outlineCommand(), a.changesCommand(), a.fixCommand(), a.howCommand(), a.agentFilesCommand(), a.statsCommand())
 	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
-		moving.ImportCommand(), setting.InstallCommand(), setting.UninstallCommand(), setting.DoctorCommand())
+		moving.ImportCommand(), moving.SyncCommand(), setting.InstallCommand(), setting.DoctorCommand())
 	add(groupHook, a.hookCommands()...)
-	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), a.experimentCommand(), a.impactCommand(), setting.UpgradeCommand(), running.DemoCommand(), a.versionCommand())
+	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), a.mergeCommand(), a.experimentCommand(), a.impactCommand(), setting.UninstallCommand(), setting.UpgradeCommand(), running.DemoCommand(), a.versionCommand())
 	root.AddCommand(scriptingTopic())
 	cli.WithDefaults(root)
 	return root

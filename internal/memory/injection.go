@@ -8,8 +8,11 @@ type Injection struct {
 	// Where is the hook event that carried it, SessionStart for a context block.
 	Where  string `json:"where"`
 	Source string `json:"source,omitempty"`
-	// Arm is that of a session at whose start a trial ran.
+	// Arm is that of a session at whose start a trial ran, at a moment what the lot said. Of ArmHeld the records are those
+	// that would have been given.
 	Arm Arm `json:"arm,omitempty"`
+	// Held is the percent of the texts that were held back when the lot was drawn, 0 without one.
+	Held int `json:"-"`
 	// Observations and Sessions are the records that the text shows.
 	Observations []ObservationID `json:"observations,omitempty"`
 	Sessions     []SessionID     `json:"sessions,omitempty"`

@@ -51,15 +51,20 @@ type Judgement struct {
 	Session SessionID
 }
 
-// Verdict is Up or Down.
+// Verdict is Up or Down, of JudgeUse how many places a record goes ahead or behind, or Retired.
 type Verdict int
 
+// The verdicts of people and agents, and that of JudgeUse on a record that was given too often without any use.
 const (
-	Up   Verdict = 1
-	Down Verdict = -1
+	Up      Verdict = 1
+	Down    Verdict = -1
+	Retired Verdict = -9
 )
 
-// Judged has the verdicts on records by who judged: OriginUser and OriginAgent.
+// JudgeUse is the judge that the use of a record is, when it was given and when it was held back.
+const JudgeUse Origin = "use"
+
+// Judged has the verdicts on records by who judged: OriginUser, OriginAgent and JudgeUse.
 type Judged map[RecordRef]map[Origin]Verdict
 
 // How far a verdict moves a record among those that would be shown as well: a person's brings it to the
@@ -70,15 +75,18 @@ const (
 	agentPlaces  = 2
 )
 
-// Silenced reports whether a person wants no session to be given the record.
-func (j Judged) Silenced(r RecordRef) bool { return j[r][OriginUser] == Down }
+// Silenced reports whether no session is to be given the record: a person wants that, or it was given too often without
+// any use and no person speaks for it.
+func (j Judged) Silenced(r RecordRef) bool {
+	return j[r][OriginUser] == Down || j[r][JudgeUse] == Retired && j[r][OriginUser] != Up
+}
 
 // Note returns what a verdict adds to the reason of a line, such as ", thumbed up"; "" without one.
 func (j Judged) Note(r RecordRef) string {
-	switch places := j.places(r); {
-	case places > 0:
+	switch v := cmp.Or(j[r][OriginUser], j[r][OriginAgent]); {
+	case v > 0:
 		return ", thumbed up"
-	case places < 0:
+	case v < 0:
 		return ", thumbed down by an agent"
 	}
 	return ""
@@ -89,7 +97,7 @@ func (j Judged) places(r RecordRef) int {
 	if v := j[r][OriginUser]; v != 0 {
 		return int(v) * personPlaces
 	}
-	return int(j[r][OriginAgent]) * agentPlaces
+	return int(j[r][OriginAgent])*agentPlaces + int(j[r][JudgeUse])
 }
 
 // Ranked returns the items, which are in the order of their worth, as their verdicts rank them: without

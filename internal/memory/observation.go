@@ -3,19 +3,13 @@ package memory
 import (
 	"cmp"
 	"slices"
-	"strconv"
 )
 
 // ObservationID is the short number of an observation ("#123" to people).
 type ObservationID int64
 
 // Name returns the number as people read and type it, "#123"; "" for none.
-func (id ObservationID) Name() string {
-	if id == 0 {
-		return ""
-	}
-	return "#" + strconv.FormatInt(int64(id), 10)
-}
+func (id ObservationID) Name() string { return RecordRef{RecordObservation, int64(id)}.Name() }
 
 // ObservationType sorts observations by what they tell.
 type ObservationType string

@@ -211,3 +211,13 @@ type ObservationEdit struct {
 	Type      *ObservationType `json:"type,omitempty"`
 	Pinned    *bool            `json:"pinned,omitempty"`
 }
+
+// ObservationMerge makes one of observations of a project that say the same: those of IDs are superseded
+// by Into, 0 for the one that is believed most, which was seen as often as all of them and is pinned if one
+// of them was. The answer has IDs without Into. With Undo it takes that back: Pinned names those that were pinned.
+type ObservationMerge struct {
+	IDs    []ObservationID `json:"ids"`
+	Into   ObservationID   `json:"into,omitempty"`
+	Pinned []ObservationID `json:"pinned,omitempty"`
+	Undo   bool            `json:"undo,omitempty"`
+}

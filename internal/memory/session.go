@@ -2,7 +2,6 @@ package memory
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 )
 
@@ -10,12 +9,7 @@ import (
 type SessionID int64
 
 // Name returns the number as people read and type it, "S12"; "" for none.
-func (id SessionID) Name() string {
-	if id == 0 {
-		return ""
-	}
-	return "S" + strconv.FormatInt(int64(id), 10)
-}
+func (id SessionID) Name() string { return RecordRef{RecordSession, int64(id)}.Name() }
 
 // ULID names a record on every machine.
 type ULID string

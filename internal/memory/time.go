@@ -48,6 +48,7 @@ var timeForms = []struct {
 	span   func(time.Time) time.Time
 }{
 	{"2006-01-02T15:04:05Z07:00", nil}, // with or without a fraction of a second
+	{"2006-01-02T15:04:05Z0700", nil},
 	{"2006-01-02T15:04:05", nil},
 	{"2006-01-02T15:04Z07:00", minute},
 	{"2006-01-02T15:04", minute},
@@ -62,7 +63,7 @@ func minute(t time.Time) time.Time { return t.Add(time.Minute) }
 // minute, day, month or year (its begin, or its last millisecond when last), a Unix
 // epoch in milliseconds or seconds, now, today, yesterday, or an age such as 90m,
 // 12h, 3d or 2w. Letter case and blanks around it do not count. What has no zone is in that of
-// now; with the zero now it is UTC and what is relative to now is not parsed. It returns false,
+// now; with the zero now what is relative to now is not parsed. It returns false,
 // with a time of no meaning, for another text and for a time before 1970 or after LatestTime.
 func ParseTime(text string, now time.Time, last bool) (Millis, bool) {
 	text = strings.ToUpper(strings.TrimSpace(text))

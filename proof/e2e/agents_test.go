@@ -234,7 +234,10 @@ func TestAgents(t *testing.T) {
 				stop := exec.Command(filepath.Join(r.bin, "claude-mem"), "worker", "stop")
 				stop.Env = r.env
 				_ = stop.Run()
-				_ = exec.Command("pkill", "-f", filepath.Dir(r.home)).Run() // Cline leaves a process of its own behind
+				// Cline leaves a process of its own behind, which writes into the home until it has ended.
+				for exec.Command("pkill", "-KILL", "-f", filepath.Dir(r.home)).Run() == nil {
+					time.Sleep(50 * time.Millisecond)
+				}
 			})
 
 			r.run(r.cli, append(slices.Clone(row.args), "Make the limiter refill by the clock")...)

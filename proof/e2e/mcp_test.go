@@ -124,6 +124,7 @@ func toolCalls(project, note string) []toolCall {
 		{"get_observations", "bucket.go", []string{"ids=[1]"}},
 		{"get_session_summary", "S1", []string{"session_id=last", "project=" + project}},
 		{"get_project_context", "bucket.go", []string{"project=" + project}},
+		{"judge_memory", "Noted: #1 helped.", []string{"record=#1", "verdict=up"}},
 		{"save_memory", "Saved as #", []string{"text=" + note, "project=" + project}},
 		{"forget_memory", "", []string{"ids=[SAVED]"}},
 	}

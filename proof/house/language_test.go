@@ -32,7 +32,6 @@ var namesNotWords = map[string]string{
 	"offline.revertedCommits": "the subject that git gives a revert",
 	"offline.manifestEntry":   "syntax of go.mod",
 	"offline.neutral":         "options of programs",
-	"moments.recordParts":     "names of folders",
 	"block.withoutMembers":    "kinds of symbols",
 	"block.isTest":            "kinds of symbols",
 	"moments.runNoise":        "messages of shells and languages, with the name in them",

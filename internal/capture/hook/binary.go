@@ -105,7 +105,7 @@ func neededByWorker(name string) bool {
 		name = strings.ToUpper(name)
 	}
 	switch name {
-	case "HOME", "PATH", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "LANG",
+	case "HOME", "PATH", "TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "LANG", settings.SlackKey,
 		"SYSTEMROOT", "SystemRoot", "APPDATA", "LOCALAPPDATA", "USERPROFILE":
 		return true
 	// Proxies, certificates and the directory of the claude CLI's login: they

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	"claudemem/internal/capture/hosttext"
@@ -219,9 +218,6 @@ func readInput(r io.Reader, limit int64) ([]byte, error) {
 	input := make([]byte, 0, usualInput)
 	for int64(len(input)) < limit {
 		if len(input) == cap(input) {
-			if stdin, ok := r.(*os.File); ok {
-				widenPipe(stdin)
-			}
 			input = append(make([]byte, 0, max(largeInput, 2*len(input))), input...)
 		}
 		n, err := r.Read(input[len(input):cap(input)])

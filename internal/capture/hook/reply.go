@@ -31,26 +31,15 @@ type reply struct {
 // addContext sets the text for the model, without unsafe characters, if the event (Claude Code's
 // name) is one whose reply may have it, and the text is not blank.
 func (r *reply) addContext(event, block string) {
-	block = safe(block)
+	block = runes.Safe(block)
 	if strings.TrimSpace(block) != "" && slices.Contains(strings.Fields(everyReply), event) {
 		r.event, r.context = event, block
 	}
 }
 
-// safe returns s without control characters, for one of which a model's API may refuse the
-// whole request, and without those that hide a text or turn it round.
-func safe(s string) string {
-	return strings.Map(func(c rune) rune {
-		if runes.Unsafe(c) {
-			return -1
-		}
-		return c
-	}, s)
-}
-
 // tell adds a line that the host shows to the user and not to the model.
 func (r *reply) tell(message string) {
-	if message = strings.TrimSpace(safe(message)); message != "" {
+	if message = strings.TrimSpace(runes.Safe(message)); message != "" {
 		r.system = append(r.system, message)
 	}
 }

@@ -67,7 +67,7 @@ const longestTrouble = 40
 // 1.2k tok today"; "" when all are. Trouble and a reached cap come first, with "!" for
 // "○".
 func statuslineText(line memory.Statusline) string {
-	trouble := strings.NewReplacer("\n", "", "\t", "").Replace(safe(runes.FirstBytes(line.Trouble, longestTrouble)))
+	trouble := strings.NewReplacer("\n", "", "\t", "").Replace(runes.Safe(runes.FirstBytes(line.Trouble, longestTrouble)))
 	sign := "○"
 	var parts []string
 	if trouble != "" {

@@ -34,6 +34,7 @@ const (
 	deepest = 8
 
 	cutMark   = "[claude-mem: "
+	cutRoom   = 64 // for a whole mark with its number
 	imageMark = "[claude-mem: image left out, "
 )
 
@@ -49,7 +50,7 @@ func dropMiddles(e *memory.Event) (cut []string) {
 	e.LastAssistantMessage = dropMiddle(e.LastAssistantMessage)
 	for _, raw := range []*json.RawMessage{&e.ToolInput, &e.ToolResponse} {
 		if len(*raw) > longestWhole {
-			c := truncator{longest: longestWhole, shorten: dropMiddleOfString, list: earlyList, innerList: earlyList}
+			c := truncator{longest: longestWhole, shorten: dropMiddle, list: earlyList, innerList: earlyList}
 			*raw, _ = c.value(*raw, "", 0)
 			cut = append(cut, c.shortened...)
 		}
@@ -66,19 +67,13 @@ func dropMiddle(s string) string {
 	return redact.TruncateMiddleTo(tags.Strip(s), longestWhole, earlyEnd)
 }
 
-// dropMiddleOfString is dropMiddle for a raw JSON string.
-func dropMiddleOfString(v []byte) []byte {
-	text, _ := jsonscan.Unquote(v)
-	return jsonscan.AppendQuote(nil, dropMiddle(text))
-}
-
 // truncateEvent truncates texts and lists over their limits. It runs after
 // redaction, which does not recognise half a secret. The members named in cut have
 // texts that dropMiddles has cut: half a secret may be at the cut, so that they do not
 // stay whole.
 func truncateEvent(e *memory.Event, cut []string) {
 	for _, text := range []*string{&e.Prompt, &e.ToolError, &e.LastAssistantMessage} {
-		*text = redact.TruncateMiddle(*text, longestField)
+		*text = truncateText(*text)
 	}
 	var whole []string
 	if slices.Contains([]string{"Write", "Edit", "MultiEdit"}, e.ToolName) {
@@ -86,6 +81,12 @@ func truncateEvent(e *memory.Event, cut []string) {
 	}
 	e.ToolInput = truncateJSON(e.ToolInput, whole)
 	e.ToolResponse = truncateJSON(e.ToolResponse, nil)
+}
+
+// truncateText returns s; the head and the tail of one above longestField, with the mark no longer
+// than that.
+func truncateText(s string) string {
+	return redact.TruncateMiddleTo(s, longestField, longestField/2-cutRoom/2)
 }
 
 // dropFiles leaves the texts of whole files over longestField bytes out of the response of a
@@ -122,7 +123,7 @@ func truncateJSON(raw json.RawMessage, whole []string) json.RawMessage {
 	if len(raw) <= longestField && !bytes.Contains(raw, []byte(`"base64"`)) && !bytes.Contains(raw, []byte(`"image`)) {
 		return raw
 	}
-	c := truncator{whole: whole, images: true, longest: longestField, shorten: truncateString, list: longestList, innerList: longestInner}
+	c := truncator{whole: whole, images: true, longest: longestField, shorten: truncateText, list: longestList, innerList: longestInner}
 	out, _ := c.value(raw, "", 0)
 	return out
 }
@@ -133,9 +134,9 @@ type truncator struct {
 	whole []string
 	// images says that images are left out.
 	images bool
-	// longest is the length above which a string is passed to shorten.
+	// longest is the length above which the text of a string is passed to shorten.
 	longest int
-	shorten func([]byte) []byte
+	shorten func(string) string
 	// shortened are the names of the members whose texts were shortened.
 	shortened []string
 	// list and innerList bound arrays and objects.
@@ -158,7 +159,8 @@ func (c *truncator) value(v []byte, key string, depth int) (short []byte, exempt
 			return v, len(v)
 		}
 		c.shortened = append(c.shortened, key)
-		return c.shorten(v), 0
+		text, _ := jsonscan.Unquote(v)
+		return jsonscan.AppendQuote(nil, c.shorten(text)), 0
 	case '{', '[':
 		if depth < deepest {
 			return c.members(v, depth)
@@ -300,58 +302,4 @@ func truncateList(list []part, object bool, limit int) []part {
 		mark.value = append(append(append([]byte{'{'}, mark.label()...), mark.value...), '}')
 	}
 	return slices.Concat(list[:head], []part{mark}, list[tail:])
-}
-
-// truncateString is redact.TruncateMiddle for a raw JSON string, whose text it does not decode: v has
-// more than longestField bytes with its quotes. No escape is split.
-func truncateString(v []byte) []byte {
-	in := v[1 : len(v)-1]
-	head := boundary(in, longestField/2)
-	tail := max(boundary(in, len(in)-longestField/2), head)
-	// Cut at a space: half a key would escape the worker's rules.
-	const reach = 512
-	if space := bytes.LastIndexByte(in[head-reach:head], ' '); space >= 0 {
-		head += space + 1 - reach
-	}
-	if space := bytes.IndexByte(in[tail:min(tail+reach, len(in))], ' '); space >= 0 {
-		tail += space
-	}
-	mark := jsonscan.AppendQuote(nil, redact.TruncationMark(tail-head))
-	out := make([]byte, 0, longestField+128)
-	out = append(out, '"')
-	out = append(out, in[:head]...)
-	out = append(out, mark[1:len(mark)-1]...)
-	out = append(out, in[tail:]...)
-	return append(out, '"')
-}
-
-// boundary returns the first offset at or after p within a JSON string, without its quotes, that
-// splits neither an escape nor a character. It may split a surrogate pair of two escapes.
-func boundary(in []byte, p int) int {
-	for p < len(in) && in[p]&0xC0 == 0x80 {
-		p++
-	}
-	// Is p within \uXXXX? Its u would be one to four bytes back.
-	for back := 1; back <= 4 && back < p; back++ {
-		if in[p-back] == 'u' && escaped(in, p-back) {
-			return min(p-back+5, len(in))
-		}
-	}
-	if p < len(in) && escaped(in, p) {
-		if in[p] == 'u' {
-			return min(p+5, len(in))
-		}
-		return p + 1
-	}
-	return p
-}
-
-// escaped reports whether the byte at p is escaped: an odd number of backslashes
-// precedes it.
-func escaped(in []byte, p int) bool {
-	n := 0
-	for p-1-n >= 0 && in[p-1-n] == '\\' {
-		n++
-	}
-	return n%2 == 1
 }

@@ -13,10 +13,7 @@ import (
 // another memory. CodeUnavailable while the settings are broken.
 func (in *Intake) Captured() (func(project string) bool, error) {
 	policy, err := in.policy()
-	if err != nil {
-		return nil, err
-	}
-	return func(project string) bool { return policy.Projects.Captured(project) }, nil
+	return func(project string) bool { return policy.Projects.Captured(project) }, err
 }
 
 // Portable redacts all texts of a record that comes from another memory, which may be

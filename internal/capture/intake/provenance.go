@@ -58,10 +58,15 @@ func (m *Marks) Mark(session memory.SessionID, events []memory.PendingEvent) {
 		}
 		m.sessions[session] = seen
 	}
+	trees := map[[3]string]*repo.Tree{} // of this moment: a tree keeps what it found
 	for i := range events {
 		if e := &events[i].Event; e.Kind == memory.KindTool {
 			call := toolcall.ParseInput(e)
-			j := judge{marks: m, seen: seen, event: e, tree: repo.NewTree(e.Cwd, e.WorktreeRoot, e.ProjectPath)}
+			at := [...]string{e.Cwd, e.WorktreeRoot, e.ProjectPath}
+			if trees[at] == nil {
+				trees[at] = repo.NewTree(e.Cwd, e.WorktreeRoot, e.ProjectPath)
+			}
+			j := judge{marks: m, seen: seen, event: e, tree: trees[at]}
 			events[i].Provenance = j.call(&call)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"claudemem/internal/capture/hosttext"
 	"claudemem/internal/capture/redact"
 	"claudemem/internal/capture/redact/tags"
+	"claudemem/internal/capture/repo"
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/memory"
 )
@@ -88,15 +89,10 @@ func strip(e *memory.Event, reason string) {
 	}
 }
 
-// inside reports whether p is dir or lies below it; "" lies nowhere. Both are as clients send
-// them, so separators of all systems count. They are compared as texts, without a look at links.
+// inside reports whether p is dir or lies below it, by their texts alone; "" lies nowhere.
 func inside(dir, p string) bool {
-	dir, p = slashed(dir), slashed(p)
-	return p != "" && (p == dir || strings.HasPrefix(p, dir+"/"))
-}
-
-func slashed(p string) string {
-	return strings.TrimSuffix(strings.ReplaceAll(p, `\`, "/"), "/")
+	_, ok := repo.Within(dir, p)
+	return ok
 }
 
 // wholeContents names the members in which hosts send a file's content before or

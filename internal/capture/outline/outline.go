@@ -24,6 +24,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"claudemem/internal/leaf/text"
 )
 
 // Kind says what a symbol is.
@@ -263,7 +265,7 @@ func (w *walker) add(name string, kind Kind, s span) {
 	last := w.tokens[s.end-1]
 	w.spans = append(w.spans, s)
 	w.symbols = append(w.symbols, Symbol{
-		Name: truncate(name, maxName), Kind: kind, Signature: w.signature(s.sign, min(s.body, s.end)),
+		Name: text.TruncateBytes(name, maxName), Kind: kind, Signature: w.signature(s.sign, min(s.body, s.end)),
 		Start: int(w.tokens[s.start].line), End: int(last.line) + bytes.Count(w.src[last.start:last.end], []byte{'\n'}),
 	})
 }
@@ -283,16 +285,7 @@ func qualified(owner, name string) string {
 	if owner != "" && name != "" {
 		name = owner + "." + name
 	}
-	return truncate(name, maxName)
-}
-
-// truncate returns s, or the beginning of s with an ellipsis, in at most most bytes; most is
-// at least 3.
-func truncate(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
+	return text.TruncateBytes(name, maxName)
 }
 
 // hashes computes the hash of each symbol, and that of its body if this has tellingBody tokens.
@@ -336,7 +329,7 @@ func (w *walker) signature(i, end int) string {
 		b.WriteString(strings.Join(strings.Fields(string(w.src[t.start:t.end])), " "))
 	}
 	s := strings.TrimSuffix(strings.TrimSpace(b.String()), ":")
-	return truncate(s, maxSignature)
+	return text.TruncateBytes(s, maxSignature)
 }
 
 // A hasher adds up tokens by FNV-1a.

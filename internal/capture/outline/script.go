@@ -468,9 +468,6 @@ func (w *walker) scriptEnd(k, hi int) int {
 // begins like a parameter list or an index goes on with the line before, as the language
 // has it.
 func (w *walker) scriptLineEnd(i int) bool {
-	if w.is(i-1, "}") && w.is(i, "}") {
-		return true
-	}
 	if !w.newlineAt(i) {
 		return false
 	}

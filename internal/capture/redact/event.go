@@ -1,12 +1,11 @@
 package redact
 
 import (
-	"unicode/utf8"
-
 	"claudemem/internal/capture/redact/secrets"
 	"claudemem/internal/capture/redact/shapes"
 	"claudemem/internal/capture/redact/tags"
 	"claudemem/internal/leaf/glob"
+	"claudemem/internal/leaf/text/runes"
 	"claudemem/internal/memory"
 )
 
@@ -58,10 +57,8 @@ func markStripped(path string) string {
 	for at < len(stripped) && stripped[at] == path[at] {
 		at++
 	}
-	for at > 0 && at < len(stripped) && !utf8.RuneStart(stripped[at]) {
-		at--
-	}
-	return stripped[:at] + shapes.Mask(rulePrivate) + stripped[at:]
+	head := runes.FirstBytes(stripped, at)
+	return head + shapes.Mask(rulePrivate) + stripped[len(head):]
 }
 
 // dirty reports whether s has a tag or a secret, so that scrub would change it. typed: the user

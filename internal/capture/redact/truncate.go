@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"claudemem/internal/leaf/text/runes"
 )
 
 // What a TruncationMark has around its number.
@@ -56,10 +58,7 @@ func headSeam(s string, n int) int {
 	if i := strings.LastIndexAny(s[low:n], blanks); i >= 0 {
 		return low + i + 1
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return n
+	return len(runes.FirstBytes(s, n))
 }
 
 // tailSeam returns the start of a tail of at most len(s)-n bytes, like headSeam.

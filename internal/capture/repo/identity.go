@@ -45,25 +45,25 @@ func Identify(projectDir, cwd string) Identity {
 		here, foundHere = findWorktree(cwd, home)
 	}
 	sameTree := here.root == home.root
-	home.root = resolve(home.root)
+	home.root = Resolve(home.root)
 	if sameTree {
 		here.root = home.root
 	} else {
-		here.root = resolve(here.root)
+		here.root = Resolve(here.root)
 	}
 
 	var id Identity
 	if found {
 		id.Project = mainRoot(home)
 	} else {
-		id.Project = resolve(projectDir)
+		id.Project = Resolve(projectDir)
 	}
 	if foundHere {
 		id.WorktreeRoot = here.root
 		id.Branch, id.HeadCommit = here.checkedOut()
 		return id
 	}
-	id.WorktreeRoot = resolve(cwd)
+	id.WorktreeRoot = Resolve(cwd)
 	if _, ok := below(filepath.ToSlash(id.Project), filepath.ToSlash(id.WorktreeRoot), false); ok {
 		id.WorktreeRoot = id.Project
 	}
@@ -79,9 +79,9 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// resolve resolves symlinks; "" and paths that do not exist, or cannot be resolved, are returned as
+// Resolve resolves symlinks; "" and paths that do not exist, or cannot be resolved, are returned as
 // they are.
-func resolve(path string) string {
+func Resolve(path string) string {
 	if path == "" {
 		return ""
 	}
@@ -141,14 +141,14 @@ func mainRoot(w worktree) string {
 	if !linked {
 		return w.root
 	}
-	common = resolve(common)
+	common = Resolve(common)
 	// .bare is where people put a bare repository whose worktrees lie beside it.
 	if name := filepath.Base(common); name == ".git" || name == ".bare" {
 		return filepath.Dir(common)
 	}
 	// A submodule's git directory lies in its parent's and names its worktree.
 	if tree := coreWorktree(readLimited(filepath.Join(common, "config"), maxConfig)); tree != "" {
-		return resolve(inDir(common, tree))
+		return Resolve(inDir(common, tree))
 	}
 	// A bare repository has no main worktree; its own directory is what its
 	// linked worktrees share.

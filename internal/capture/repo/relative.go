@@ -39,7 +39,7 @@ func Relative(worktreeRoot, cwd, file string) string {
 	if rest, ok := Within(root, file); ok {
 		return rest
 	}
-	realRoot := filepath.ToSlash(resolve(filepath.FromSlash(root)))
+	realRoot := filepath.ToSlash(Resolve(filepath.FromSlash(root)))
 	realFile := filepath.ToSlash(glob.ResolveLinks(filepath.FromSlash(file)))
 	if rest, ok := below(realRoot, realFile, windows); ok {
 		return rest
@@ -94,19 +94,21 @@ func Gone(start, cwd string) Identity {
 	return id
 }
 
-// Tree is a project's working trees with a working directory, their links followed.
+// Tree is a project's working trees with a working directory, their links followed. It keeps where
+// links lead to: for the time of one look at a project, by one goroutine.
 type Tree struct {
 	roots []string
-	cwd   string // "" if it cannot be judged
+	cwd   string            // "" if it cannot be judged
+	real  map[string]string // by path
 }
 
 // NewTree returns the tree of the roots, of which "" are ignored, for paths that are relative
 // to cwd; with a cwd that is not absolute here, Find judges no relative path. A path that lies in
 // several roots is in the first of them.
 func NewTree(cwd string, roots ...string) *Tree {
-	t := &Tree{}
+	t := &Tree{real: map[string]string{}}
 	for _, root := range roots {
-		if root = resolve(root); root != "" && !slices.Contains(t.roots, root) {
+		if root = Resolve(root); root != "" && !slices.Contains(t.roots, root) {
 			t.roots = append(t.roots, root)
 		}
 	}
@@ -138,9 +140,12 @@ func (t *Tree) Find(file string) (real, root, rel string) {
 		file = t.cwd + string(filepath.Separator) + file
 	}
 	// Not cleaned first: link/.. is the directory above the link's target.
-	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		real = glob.ResolveLinks(filepath.Clean(file))
+	if real = t.real[file]; real == "" {
+		var err error
+		if real, err = filepath.EvalSymlinks(file); err != nil {
+			real = glob.ResolveLinks(filepath.Clean(file))
+		}
+		t.real[file] = real
 	}
 	for _, root := range t.roots {
 		if rel, ok := below(filepath.ToSlash(root), filepath.ToSlash(real), windowsPath(root)); ok {

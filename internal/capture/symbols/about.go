@@ -118,9 +118,7 @@ func mentions(said, qualified string, edited bool) bool {
 // language. whole is false when the file does not parse, so that some may be missing.
 func HashesOf(path string, source []byte) (hashes map[memory.SymbolHash]bool, whole bool) {
 	o := outline.Of(path, source)
-	hashes = make(map[memory.SymbolHash]bool, len(o.Symbols))
-	for _, s := range o.Symbols {
-		hashes[memory.SymbolHash{Name: s.Name, Hash: HashText(s.Hash)}] = true
-	}
-	return hashes, !o.Broken
+	return collect.Set(collect.Map(o.Symbols, func(s outline.Symbol) memory.SymbolHash {
+		return memory.SymbolHash{Name: s.Name, Hash: HashText(s.Hash)}
+	})), !o.Broken
 }

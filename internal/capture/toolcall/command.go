@@ -155,7 +155,7 @@ func (c *Command) unwrap() {
 			c.Words = c.Words[1:]
 			continue
 		}
-		p, skip := programs[c.Program()], 1
+		p, skip := programs()[c.Program()], 1
 		switch {
 		case p == nil:
 			return

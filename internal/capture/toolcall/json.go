@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/redact"
+	"claudemem/internal/leaf/collect"
 )
 
 // input has the fields of the known tools' inputs, of several hosts.
@@ -96,15 +97,12 @@ func textOf(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &s) == nil {
 		return s
 	}
-	var blocks []struct {
+	type block struct {
 		Text string `json:"text"`
 	}
+	var blocks []block
 	_ = json.Unmarshal(raw, &blocks)
-	texts := make([]string, len(blocks))
-	for i := range blocks {
-		texts[i] = blocks[i].Text
-	}
-	return strings.Join(texts, "\n")
+	return strings.Join(collect.Map(blocks, func(b block) string { return b.Text }), "\n")
 }
 
 // edit returns what a tool for editing did to the file at path, which is relative to the worktree.
@@ -170,7 +168,5 @@ func replacedHunks(edits []replacement, source string) []Hunk {
 
 // addLines appends lines with the sign '+', '-' or ' ' in front of each.
 func (h *Hunk) addLines(sign byte, lines []string) {
-	for _, l := range lines {
-		h.Lines = append(h.Lines, string(sign)+l)
-	}
+	h.Lines = append(h.Lines, collect.Map(lines, func(l string) string { return string(sign) + l })...)
 }

@@ -65,7 +65,7 @@ func (c *Command) classify() {
 // program's language, "" for none. It may be kindWrapper, of a wrapper whose program is not known.
 func (c *Command) kind() (Kind, string) {
 	name := c.Program()
-	p, known := programs[name]
+	p, known := programs()[name]
 	if !known {
 		switch {
 		case !isProgramName(c.Words[0]):
@@ -121,7 +121,7 @@ func (c *Command) interpreterKind(verb int, p *program) Kind {
 	if verb == 0 {
 		return p.kind // of a program on standard input
 	}
-	if console := programs[baseName(c.Words[verb])]; console != nil && c.isConsole() { // php artisan test
+	if console := programs()[baseName(c.Words[verb])]; console != nil && c.isConsole() { // php artisan test
 		if i := verb + 1; i < len(c.Words) && console.byVerb[c.Words[i]] != 0 { // 0: not in the table, which has none that only looks
 			return console.byVerb[c.Words[i]]
 		}

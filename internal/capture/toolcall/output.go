@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"claudemem/internal/leaf/text"
 )
@@ -116,7 +117,9 @@ func (v *Verdict) parseException(s string) bool {
 var (
 	// failCount is a count of failures that is not 0, failLine a line that has no more.
 	failCount = regexp.MustCompile(`(?i)(?:^|[^\d])0*[1-9]\d* fail|\bfail(?:ed|ures?)?[: ]+0*[1-9]`)
-	failLine  = regexp.MustCompile(`(?i)^(?:[1-9]\d* (?:tests? |uncaught |unhandled )?(?:fail|failed|failing|failures?|exceptions?|rejections?)|[#ℹ] (?:fail|error|xpass|cancelled):? +[1-9]\d*|(?:fail(?:ed|ures?)?|(?:type )?errors): +[1-9]\d*|(?:type )?errors {2,}[1-9]\d* errors?|(?:timeout|unexpected pass): {4,}[1-9]\d*|.*\b(?:passed|failures?|tests?|assertions?)\b.*, (?:[1-9]\d* (?:errors?|invalid)\b|errors: [1-9]).*|(?:[\w-]+ |done linting! )?found (?:\d+ warnings? and )?[1-9]\d* (?:errors?|problems?|violations?)(?:[.,]| and | in |$).*|[1-9]\d* (?:errors?|issues?|problems?) found\.?(?: .*)?|a total of [1-9]\d* errors? .*|[1-9]\d* errors?, \d+ warnings?.*|[1-9]\d* issues?:?|=+ [1-9]\d* errors? in .*|.*\b[1-9]\d* offen[cs]es? detected.*|(?:[1-9]\d* files? would be|would) reformat.*|\[warn\] code style issues .*|.*\bcoverage\b.*(?:not met|not meet|not reached|below the expected|less than fail-under).*|(?:\[info\] )?build fail(?:ed|ure)\b.*|test run summary: failed!.*|errors!|elifecycle\b.*|failed: +\S+#\S+|\D{0,4}[1-9]\d*/\d+ failed|.*\([1-9]\d* failed\).*|.*\.{3,}failed|make(?:\[\d+\])?: \*\*\* .*\berror [1-9]\d*|.*\b(?:command|script|recipe|task)\b.*\b(?:failed|exited)\b.*(?:code |\()[1-9]\d*\)?\.?)$`)
+	failLine  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:[1-9]\d* (?:tests? |uncaught |unhandled )?(?:fail|failed|failing|failures?|exceptions?|rejections?)|[#ℹ] (?:fail|error|xpass|cancelled):? +[1-9]\d*|(?:fail(?:ed|ures?)?|(?:type )?errors): +[1-9]\d*|(?:type )?errors {2,}[1-9]\d* errors?|(?:timeout|unexpected pass): {4,}[1-9]\d*|.*\b(?:passed|failures?|tests?|assertions?)\b.*, (?:[1-9]\d* (?:errors?|invalid)\b|errors: [1-9]).*|(?:[\w-]+ |done linting! )?found (?:\d+ warnings? and )?[1-9]\d* (?:errors?|problems?|violations?)(?:[.,]| and | in |$).*|[1-9]\d* (?:errors?|issues?|problems?) found\.?(?: .*)?|a total of [1-9]\d* errors? .*|[1-9]\d* errors?, \d+ warnings?.*|[1-9]\d* issues?:?|=+ [1-9]\d* errors? in .*|.*\b[1-9]\d* offen[cs]es? detected.*|(?:[1-9]\d* files? would be|would) reformat.*|\[warn\] code style issues .*|.*\bcoverage\b.*(?:not met|not meet|not reached|below the expected|less than fail-under).*|(?:\[info\] )?build fail(?:ed|ure)\b.*|test run summary: failed!.*|errors!|elifecycle\b.*|failed: +\S+#\S+|\D{0,4}[1-9]\d*/\d+ failed|.*\([1-9]\d* failed\).*|.*\.{3,}failed|make(?:\[\d+\])?: \*\*\* .*\berror [1-9]\d*|.*\b(?:command|script|recipe|task)\b.*\b(?:failed|exited)\b.*(?:code |\()[1-9]\d*\)?\.?)$`)
+	})
 )
 
 // parseCount recognises lines that count failures: such a count says that something failed.
@@ -126,7 +129,7 @@ func (v *Verdict) parseCount(s string) {
 		v.Failed = v.Failed || strings.TrimSpace(count) != "0"
 		return
 	}
-	if text.ContainsAny(low, "fail", "error", "issue", "xpass", "problem", "pass: ", "timeout: ", "cancelled", "reject", "invalid", "exception", "offen", "violation", "coverage", "reformat", "elifecycle", "exited") && failLine.MatchString(low) ||
+	if text.ContainsAny(low, "fail", "error", "issue", "xpass", "problem", "pass: ", "timeout: ", "cancelled", "reject", "invalid", "exception", "offen", "violation", "coverage", "reformat", "elifecycle", "exited") && failLine().MatchString(low) ||
 		strings.Contains(low, " fail") && text.ContainsAny(low, "pass", "test", " in ", " runs, ", " examples, ", "success") && failCount.MatchString(low) {
 		v.Failed = true
 		v.offer(rankGeneric+1, "", 0, s)

@@ -13,7 +13,7 @@ import (
 var ownTools = []string{"mcp__plugin_claude-mem_", "mcp__claude-mem__", "mcp__claude_mem__", "mcp_claude-mem_", "claude-mem_", "claude-mem-"}
 
 // ownCursorTools are those tools in Cursor, which does not name the server.
-var ownCursorTools = text.Set("MCP:search_memory MCP:get_observations MCP:get_session_summary MCP:get_project_context MCP:save_memory MCP:forget_memory")
+var ownCursorTools = text.Set("MCP:search_memory MCP:get_observations MCP:get_session_summary MCP:get_project_context MCP:save_memory MCP:forget_memory MCP:judge_memory")
 
 // ownAddresses are parts of a URL or option that address the worker's HTTP API: its
 // port, or its socket in a data directory of any name.

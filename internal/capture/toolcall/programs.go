@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+	"sync"
 
 	"claudemem/internal/leaf/text"
 )
@@ -57,7 +58,9 @@ func (r argumentRule) matches(w string) bool {
 	return w == r.argument || len(w) > len(r.argument) && w[:len(r.argument)] == r.argument && w[len(r.argument)] == '='
 }
 
-var programs = parsePrograms(programsText)
+// programs is the table by program name. It is parsed at the first look-up: most commands of
+// claude-mem look nothing up, and all of them would wait for it.
+var programs = sync.OnceValue(func() map[string]*program { return parsePrograms(programsText) })
 
 // parsePrograms parses programs.txt, whose head explains its form, into a table by
 // program name: lines of NAMES, KIND, LANGUAGE ("-" for none) and rules: VERB=KIND, *ARGUMENT=KIND

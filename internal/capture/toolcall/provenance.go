@@ -254,7 +254,7 @@ func inDir(dir, place string) string {
 func (c *Command) runs() memory.Provenance {
 	p := memory.FromUnknown
 	for _, w := range strings.Fields(strings.Join(c.Words[1:], " ")) {
-		if inner := programs[baseName(strings.Trim(w, `"'`))]; inner != nil {
+		if inner := programs()[baseName(strings.Trim(w, `"'`))]; inner != nil {
 			switch inner.shows {
 			case showsWeb:
 				p = memory.FromWeb
@@ -373,7 +373,7 @@ func (c *Command) shows() (shows, script string) {
 		return showsWords, ""
 	}
 	name := c.Program()
-	p := cmp.Or(programs[name], programs[text.LowerASCII(name)])
+	p := cmp.Or(programs()[name], programs()[text.LowerASCII(name)])
 	if own := slashed(c.Words[0]); strings.Contains(own, "/") && !absolute(own) && own[0] != '~' && own[0] != '$' && (p == nil || !ThirdParty(own)) {
 		return showsTree, own
 	}

@@ -27,6 +27,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -368,14 +369,16 @@ func (c *Command) named(output string) bool {
 var (
 	// saysPassed is what test runners print at the end of a success, saysBuilt what
 	// builds and linters do.
-	saysPassed = regexp.MustCompile(`(?im)^ok\s+\S+\s|^PASS\b|\b[1-9]\d* (?:passed|passing|pass)\b|\bpass(?:ed)?[: ] ?[1-9]|test result: ok|^OK(?: \(.*)?$|\b0 (?:fail|failed|failures|failing)\b|^# fail:? +0|\b[1-9]\d* tests? passed|all (?:\d+ )?tests? (?:passed|successful)|\d+% tests passed, 0 tests failed|^\[  PASSED  \] [1-9]|^Passed! |\b[1-9]\d* tests? pass\.|^\[ FAIL 0 \||^\s*Testing \S+ tests passed$|^Test suite \S+: PASS|^(?:\[INFO\] )?BUILD SUCCESS|Tests run: [1-9]\d*, Failures: 0, Errors: 0\b|^Result: PASS|^\s*congratulations :\)`)
-	saysBuilt  = regexp.MustCompile(`(?im)BUILD SUCCESS|^\s*Finished |all checks passed|no issues found|no offenses detected|no problems|\b0 (?:errors|problems|issues)\b|\bbuilt in \d|compiled successfully`)
+	saysPassed = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?im)^ok\s+\S+\s|^PASS\b|\b[1-9]\d* (?:passed|passing|pass)\b|\bpass(?:ed)?[: ] ?[1-9]|test result: ok|^OK(?: \(.*)?$|\b0 (?:fail|failed|failures|failing)\b|^# fail:? +0|\b[1-9]\d* tests? passed|all (?:\d+ )?tests? (?:passed|successful)|\d+% tests passed, 0 tests failed|^\[  PASSED  \] [1-9]|^Passed! |\b[1-9]\d* tests? pass\.|^\[ FAIL 0 \||^\s*Testing \S+ tests passed$|^Test suite \S+: PASS|^(?:\[INFO\] )?BUILD SUCCESS|Tests run: [1-9]\d*, Failures: 0, Errors: 0\b|^Result: PASS|^\s*congratulations :\)`)
+	})
+	saysBuilt = regexp.MustCompile(`(?im)BUILD SUCCESS|^\s*Finished |all checks passed|no issues found|no offenses detected|no problems|\b0 (?:errors|problems|issues)\b|\bbuilt in \d|compiled successfully`)
 )
 
 // saidToPass reports whether an output has the form of the command's success; false for a command
 // that is no test, build or linter.
 func (c *Command) saidToPass(output string) bool {
-	return c.Kind == KindTest && saysPassed.MatchString(output) || (c.Kind == KindBuild || c.Kind == KindLint) && saysBuilt.MatchString(output)
+	return c.Kind == KindTest && saysPassed().MatchString(output) || (c.Kind == KindBuild || c.Kind == KindLint) && saysBuilt.MatchString(output)
 }
 
 // OnlyLooks reports whether all commands of the call list, print or search files.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"claudemem/internal/leaf/text"
@@ -116,7 +117,7 @@ func ParseOutput(output, root string) Verdict {
 			if rest = append(rest, text); len(rest) > maxEndLines {
 				rest = rest[1:]
 			}
-		case !saysNothing.MatchString(text):
+		case !saysNothing().MatchString(text):
 			if len(v.Lines) == 2*maxEndLines {
 				v.Lines = slices.Delete(v.Lines, maxEndLines, maxEndLines+1)
 			}
@@ -124,7 +125,7 @@ func ParseOutput(output, root string) Verdict {
 		}
 	}
 	for i := len(rest) - 1; i >= 0 && len(v.Lines) == 0; i-- {
-		if !saysNothing.MatchString(rest[i]) {
+		if !saysNothing().MatchString(rest[i]) {
 			v.Lines = append(v.Lines, OutputLine{Text: rest[i]})
 		}
 	}
@@ -228,7 +229,9 @@ var (
 	errorCode     = regexp.MustCompile(`^code: '([A-Z]\w+)',?$`)
 	escapes       = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?`)
 	// saysNothing are lines that every run has, or every failure.
-	saysNothing = regexp.MustCompile(`(?i)^(?:exit (?:code|status) -?\d+|process exited with.*|fail(?:ed|ure)?|failed \((?:errors|failures).*\)|fail\t.*|fail\s+\S+\s+[\d.]+s|ok\s+.*|pass(?:ed)?|=== .*|--- pass.*|[-=~^_*#. +]+|[ef.sx]+|ran \d+ tests? in .*|tap version.*|subtest: .*|(?:tests|pass|fail|suites|skipped|todo|cancelled|duration_ms) [\d.]+|error: 'test failed'|(?:expected|actual):|\d+\.\.\d+|duration_ms.*|\d+ (?:passed|failed|passing|failing).*|tests?:? .*\d+ (?:passed|failed).*|test (?:suites|files):?.*|snapshots:.*|time:.*|>\s{2,}.*|\$ .*|\+ .*|make(?:\[\d+\])?: .*(?:error \d+|entering|leaving).*|npm (?:err!|error) (?:code|errno|lifecycle|a complete log|path|command|signal).*|error: test failed, to rerun.*|error: could not compile.*|error: process completed.*|note: .*|help: .*|warning: .*|caused by:|compiling .*|downloading .*|collecting .*|installing .*|fetching .*|resolving .*|building .*|running .*|finished .*|for more information.*|traceback \(most recent call last\):|goroutine \d+ .*|created by .*|\.\.\. \d+ more|stack backtrace:|\d+: +0?x?[0-9a-f]* *-? ?\w.*::.*|operator:.*|failuretype:.*|code: .*|name: .*|stack: .*|during handling of the above.*|the above exception.*|\[?info\]?:? .*|.*\d+%.*)$`)
+	saysNothing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:exit (?:code|status) -?\d+|process exited with.*|fail(?:ed|ure)?|failed \((?:errors|failures).*\)|fail\t.*|fail\s+\S+\s+[\d.]+s|ok\s+.*|pass(?:ed)?|=== .*|--- pass.*|[-=~^_*#. +]+|[ef.sx]+|ran \d+ tests? in .*|tap version.*|subtest: .*|(?:tests|pass|fail|suites|skipped|todo|cancelled|duration_ms) [\d.]+|error: 'test failed'|(?:expected|actual):|\d+\.\.\d+|duration_ms.*|\d+ (?:passed|failed|passing|failing).*|tests?:? .*\d+ (?:passed|failed).*|test (?:suites|files):?.*|snapshots:.*|time:.*|>\s{2,}.*|\$ .*|\+ .*|make(?:\[\d+\])?: .*(?:error \d+|entering|leaving).*|npm (?:err!|error) (?:code|errno|lifecycle|a complete log|path|command|signal).*|error: test failed, to rerun.*|error: could not compile.*|error: process completed.*|note: .*|help: .*|warning: .*|caused by:|compiling .*|downloading .*|collecting .*|installing .*|fetching .*|resolving .*|building .*|running .*|finished .*|for more information.*|traceback \(most recent call last\):|goroutine \d+ .*|created by .*|\.\.\. \d+ more|stack backtrace:|\d+: +0?x?[0-9a-f]* *-? ?\w.*::.*|operator:.*|failuretype:.*|code: .*|name: .*|stack: .*|during handling of the above.*|the above exception.*|\[?info\]?:? .*|.*\d+%.*)$`)
+	})
 )
 
 // troubleWords are the words of a line that says what is wrong, in lower case.

@@ -130,7 +130,7 @@ func (m Marks) State(host memory.Host, hostSessionID string) TurnState {
 // modes and file systems, not free space: a full disk still takes most empty files.
 func (m Marks) Writable() bool {
 	other := m.dirs[len(m.dirs)-1]
-	return takesFiles(m.dirs[0]) || len(m.dirs) > 1 && takesFiles(other) && (Alone(other) || !exists(other))
+	return takesFiles(m.dirs[0]) || len(m.dirs) > 1 && takesFiles(other) && (Alone(other) || !openfile.Exists(other))
 }
 
 // takesFiles reports whether files can be made in a directory or, if it is not there, in the first
@@ -147,11 +147,6 @@ func takesFiles(dir string) bool {
 		}
 		dir = parent
 	}
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // isAbsent reports whether there is no such file, also because a file is where its

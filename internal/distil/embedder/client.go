@@ -340,9 +340,7 @@ func (c *Client) vectorsOf(answer embeddingsAnswer, n int) ([][]float32, error) 
 		if i < 0 || i >= n || out[i] != nil {
 			return nil, errors.New("the answer's vectors are not those of the texts")
 		}
-		if dims == 0 {
-			dims = len(d.Embedding)
-		}
+		dims = cmp.Or(dims, len(d.Embedding))
 		if len(d.Embedding) != dims || dims == 0 {
 			return nil, fmt.Errorf("the answer has a vector of %d dimensions, want %d", len(d.Embedding), dims)
 		}
@@ -351,9 +349,7 @@ func (c *Client) vectorsOf(answer embeddingsAnswer, n int) ([][]float32, error) 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dims == 0 {
-		c.dims = dims
-	}
+	c.dims = cmp.Or(c.dims, dims)
 	if c.dims != dims { // a concurrent request was answered first
 		return nil, fmt.Errorf("the answer has a vector of %d dimensions, want %d", dims, c.dims)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -85,9 +86,7 @@ func (p *api) chatRequest(request memory.ModelRequest) chatRequest {
 	if request.System != "" {
 		out.Messages = append(out.Messages, chatMessage{Role: "system", Content: request.System})
 	}
-	for _, m := range messages(request) {
-		out.Messages = append(out.Messages, chatMessage{Role: m.Role, Content: m.Text})
-	}
+	out.Messages = append(out.Messages, collect.Map(messages(request), func(m memory.ModelMessage) chatMessage { return chatMessage{Role: m.Role, Content: m.Text} })...)
 	own := p.base == p.vendor.baseURL
 	limit := cmp.Or(request.MaxTokens, defaultMaxTokens)
 	if own && p.vendor.completionTokens {

@@ -103,7 +103,7 @@ func (w *wording) mark(out *memory.Outcome) {
 	for i := range out.Summaries {
 		s := &out.Summaries[i]
 		said := collect.Flat([]string{s.Completed, s.Learned, s.Investigated, s.NextSteps, s.Notes}, func(field string) []string {
-			return text.Sentences(field, func(string) bool { return true })
+			return text.Sentences(field, nil)
 		})
 		s.Provenance = w.of(said, "")
 		keep(s.Provenance, s.PromptNumber, said)

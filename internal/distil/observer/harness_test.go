@@ -36,6 +36,8 @@ type harness struct {
 	claimTakes, backlogTakes time.Duration
 	// confirmErrs are returned by the next Confirm calls, in order; the others likewise.
 	confirmErrs, backlogErrs, releaseErrs []error
+	// readsEndlessly lets a batch be read until its context ends.
+	readsEndlessly bool
 }
 
 type eventState struct {
@@ -183,6 +185,15 @@ func (h *harness) Confirm(ctx context.Context, claim memory.Claim, outcome memor
 		h.mu.Unlock()
 	}
 	return h.note(claim, err, func(e *eventState) { e.state = "processed" })
+}
+
+// Batch is that of the observer's store.
+func (h *harness) Batch(ctx context.Context, session memory.Session, events []memory.PendingEvent) (memory.Batch, error) {
+	if h.readsEndlessly {
+		<-ctx.Done()
+		return memory.Batch{}, ctx.Err()
+	}
+	return h.Store.Batch(ctx, session, events)
 }
 
 func (h *harness) Release(ctx context.Context, claim memory.Claim, cause string, counted bool, notBefore memory.Millis) error {

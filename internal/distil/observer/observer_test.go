@@ -439,12 +439,26 @@ func TestConflictIsIgnored(t *testing.T) {
 	})
 }
 
+// TestCloseReleasesClaims: what is being distilled when the observer closes is due at once, whatever its
+// end is called where it is noticed.
 func TestCloseReleasesClaims(t *testing.T) {
+	for name, of := range map[string]func(context.Context) error{
+		"the context's error": context.Context.Err,
+		"a failed write":      func(ctx context.Context) error { return transientError{ctx.Err()} },
+		"a failed read":       nil,
+	} {
+		t.Run(name, func(t *testing.T) { closeReleasesClaims(t, of) })
+	}
+}
+
+// closeReleasesClaims closes the observer while it distils, which ends with the error of, or while it reads.
+func closeReleasesClaims(t *testing.T, of func(context.Context) error) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newHarness(t)
+		q.readsEndlessly = of == nil
 		d := &fakeDistiller{do: func(ctx context.Context, _ memory.Batch) error {
 			<-ctx.Done()
-			return ctx.Err()
+			return of(ctx)
 		}}
 		o := open(t, q, d, Options{BatchingEnabled: true})
 		q.tools(1, "a")

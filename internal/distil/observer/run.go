@@ -276,12 +276,9 @@ func tooLong(err error) bool {
 
 // addExchange appends a question and its answer to the run.
 func (r *run) addExchange(q *question, prompt, text string, a answer.Answer) {
-	user, assistant := q.historyText(), answer.Render(a)
+	user, assistant := q.historyText(), cmp.Or(answer.Render(a), "<observations/>")
 	if r.exchanges == 0 {
 		user = joinParagraphs(r.beginning(), user)
-	}
-	if assistant == "" {
-		assistant = "<observations/>"
 	}
 	r.history = append(r.history, memory.ModelMessage{Role: "user", Text: user}, memory.ModelMessage{Role: "assistant", Text: assistant})
 	if r.keeps {

@@ -388,8 +388,13 @@ func projectsOfTurns(session *memory.Session, events []memory.PendingEvent) map[
 }
 
 // retry gives a claim back to the queue to be tried again later; counted adds to its
-// attempts, which are limited.
+// attempts, which are limited. When the observer closes, it is due at once: what the cause
+// calls a lack is its own end.
 func (o *Observer) retry(ctx context.Context, claim memory.Claim, cause error, counted bool) {
+	if !counted && ctx.Err() != nil {
+		o.release(ctx, claim)
+		return
+	}
 	if !counted {
 		o.opts.Logger.Warn("postpone batch", "session", claim.Session.ID, "events", len(claim.Events), "error", cause)
 	}

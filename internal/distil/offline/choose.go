@@ -259,13 +259,8 @@ func (c *chooser) second(out *pick) (also pick, decided, ok bool) {
 	also = pick{title: title, used: append(slices.Clone(out.used), i), before: said + " "}
 	c.addRest(i, title)
 	also.subtitle = c.subtitle(&also)
-	return also, decides(c.list[i].text), true
-}
-
-// decides reports whether a sentence tells a decision, or an alternative that was not
-// taken.
-func decides(s string) bool {
-	return tellsDecision(s, false) || lang.Has(s, "reject") && lang.Has(s, "explain")
+	s := c.list[i].text // that it decides something, or rejects an alternative with a reason
+	return also, tellsDecision(s, false) || lang.Has(s, "reject") && lang.Has(s, "explain"), true
 }
 
 // addRest adds, as a candidate for the subtitle, what a title made of candidate i leaves of its

@@ -61,7 +61,7 @@ func TestAnswers(t *testing.T) {
 	if got := titles(ja); len(got) != 1 || got[0] != "discovery: `persist()` は `sessionStorage` に保存しているため、タブを閉じると消えます" {
 		t.Errorf("got %q", got)
 	}
-	chain := outlines("The decision is made in `resolve()`, an ordered chain:\n\n1. Starts with `http://` → fetched\n2. Exactly `-` → stdin\n3. A known alias (see `aliases`)\n")
+	_, chain := read("The decision is made in `resolve()`, an ordered chain:\n\n1. Starts with `http://` → fetched\n2. Exactly `-` → stdin\n3. A known alias (see `aliases`)\n")
 	if len(chain) != 1 || chain[0].text != "The decision is made in `resolve()`, an ordered chain: Starts with `http://`; Exactly `-`; A known alias" {
 		t.Errorf("got %+v", chain)
 	}

@@ -86,12 +86,10 @@ func decisionReason(q *toolcall.Question, title string) string {
 	if rejected := rejectedLabels(q); len(rejected) > 0 {
 		parts = append(parts, "Not "+strings.Join(rejected, ", not "))
 	}
-	for _, o := range q.Options {
-		if o.Chosen && o.Description != "" {
-			parts = append(parts, capital(plain(o.Description)))
-		}
-	}
-	return shown(sentencesOf(parts), maxSubtitle)
+	reasons := collect.Pick(q.Options, func(o toolcall.Option) (string, bool) {
+		return capital(plain(o.Description)), o.Chosen && o.Description != ""
+	})
+	return shown(sentencesOf(append(parts, reasons...)), maxSubtitle)
 }
 
 // decisionStory returns the question, the answer and all options in sentences.

@@ -117,8 +117,9 @@ func turnsOf(batch *memory.Batch) []*turn {
 			t.stopped = true
 			if pe.Event.LastAssistantMessage != "" {
 				t.raw = pe.Event.LastAssistantMessage[:min(len(pe.Event.LastAssistantMessage), maxText)]
-				t.message = slices.DeleteFunc(sentences(t.raw), func(s sentence) bool { return offers(s.text) && !looksAhead(s) && !leavesOpen(s) })
-				t.outlines = append(outlines(t.raw), rows(t.message)...)
+				t.message, t.outlines = read(t.raw)
+				t.message = slices.DeleteFunc(t.message, func(s sentence) bool { return offers(s.text) && !looksAhead(s) && !leavesOpen(s) })
+				t.outlines = append(t.outlines, rows(t.message)...)
 			}
 		}
 	}

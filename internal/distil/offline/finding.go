@@ -69,7 +69,9 @@ func (t *turn) investigates() bool {
 // something only if the user asked and the message names a cause.
 func (e *episode) finds() bool {
 	t := e.turn
-	caused := t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool { return givesCause(s.text) })
+	caused := t.request.is(wantFindOut) && slices.ContainsFunc(t.message, func(s sentence) bool {
+		return lang.Has(s.text, "cause-word") && !isFluff(s.text) && !strings.HasSuffix(s.text, "?")
+	})
 	if !t.goesOn && !t.investigates() && !caused {
 		return false
 	}
@@ -100,11 +102,6 @@ func (t *turn) answersInList() bool {
 	})
 }
 
-// givesCause reports whether a sentence names the cause of something outright.
-func givesCause(s string) bool {
-	return lang.Has(s, "cause-word") && !isFluff(s) && !strings.HasSuffix(s, "?")
-}
-
 // found returns what the agent says as a record of type t, with a title if one is given; ok is
 // false when nothing usable was said.
 func (e *episode) found(t memory.ObservationType, title string) (o memory.Observation, ok bool) {
@@ -127,12 +124,12 @@ func (e *episode) fromAgents() []memory.Observation {
 	var out []memory.Observation
 	for _, s := range e.answers[:min(len(e.answers), 2)] {
 		sub := &turn{
-			number:  e.turn.number,
-			request: parseRequest(s.Task),
-			steps:   []*step{s},
-			message: sentences(s.Answer), outlines: outlines(s.Answer), choosing: e.turn.choosing,
-			last: s.event,
+			number:   e.turn.number,
+			request:  parseRequest(s.Task),
+			steps:    []*step{s},
+			choosing: e.turn.choosing, last: s.event,
 		}
+		sub.message, sub.outlines = read(s.Answer)
 		sub.request.wants |= wantFindOut
 		x := newEpisode(sub, sub.steps)
 		x.only = true

@@ -71,7 +71,8 @@ func parseRequest(prompt string) request {
 	ws := words(head)
 	for i, w := range ws {
 		want := intentOf(w)
-		if want == 0 || negated(ws, i) || isName(head, w) {
+		denied := slices.ContainsFunc(ws[max(0, i-3):i], func(w string) bool { return lang.Is(w, "not-word") }) // one of the three words before it is a "not"
+		if want == 0 || denied || isName(head, w) {
 			continue
 		}
 		if want == wantFix || want == wantFeature || want == wantRefactor || want == wantDocs || want == wantTests || want == wantDecision || i < 12 {
@@ -122,12 +123,6 @@ func isName(prompt, word string) bool {
 		}
 	}
 	return true
-}
-
-// negated reports whether the verb at i is forbidden rather than asked for: one of the three words
-// before it is a "not".
-func negated(ws []string, i int) bool {
-	return slices.ContainsFunc(ws[max(0, i-3):i], func(w string) bool { return lang.Is(w, "not-word") })
 }
 
 // bestClause returns the clause of a prompt that says best what to do, "" if none has a score of 3.

@@ -142,7 +142,7 @@ func typed(prompt string) []utterance {
 			s, open = item, false
 		}
 		s = strings.TrimLeft(s, "# ")
-		for _, sentence := range text.Sentences(plain(text.Unmark(s)), func(string) bool { return true }) {
+		for _, sentence := range text.Sentences(plain(text.Unmark(s)), nil) {
 			for i, part := range parts(sentence) {
 				if open && lang.Begins(part, "rule-reach") { // how far the sentence before it holds
 					out[len(out)-1].text += " " + part
@@ -188,8 +188,8 @@ func isLogLine(s string) bool {
 	})
 }
 
-// parts splits a sentence before each "and" or the like after which a rule begins:
-// "fix it, and from now on never …".
+// parts splits a sentence before each "and" or the like after which a rule begins, "fix it, and from now
+// on never …", or a ban behind an errand.
 func parts(sentence string) []string {
 	var out []string
 	from := 0
@@ -205,7 +205,7 @@ func parts(sentence string) []string {
 		case sentence[i] != ';':
 			continue
 		}
-		if beginsRule(rest) && (!lang.Is(word, "contrast-word") || standsAlone(sentence[from:i], rest)) {
+		if beginsRule(rest) && !lang.Is(word, "contrast-word") || (beginsRule(rest) || lang.Begins(rest, "rule-forbid", "rule-hold")) && standsAlone(sentence[from:i], rest) {
 			out = append(out, strings.Trim(sentence[from:i], " ,;"))
 			from = len(sentence) - len(rest)
 			i = from
@@ -214,7 +214,7 @@ func parts(sentence string) []string {
 	return append(out, strings.TrimSpace(sentence[from:]))
 }
 
-// standsAlone reports whether what "but" links to a clause is a rule without it: behind an errand
+// standsAlone reports whether what "but" links to a clause, or a ban, is a rule without it: behind an errand
 // or an answer ("fix it, but never …"), or where it says since when. Elsewhere it restricts the
 // clause: "restart the workers, but never on Fridays".
 func standsAlone(clause, rest string) bool {
@@ -250,10 +250,10 @@ func (c ruleCues) leadIn(s string) (head, tail string) {
 // at a place, for a kind of thing, for what work is made of). announced says that a text before it began a
 // list of rules.
 func (c ruleCues) score(u utterance, announced bool) points {
-	if !c.reads(u.text) {
+	if !c.Has(u.text, "rule-tongue") && (c.Code != "en" || lang.Has(u.text, "rule-tongue")) { // a text in no known language counts as English
 		return 0
 	}
-	said := strings.ToLower(quotation.ReplaceAllLiteralString(u.text, " quoted")) // a word without meaning
+	said := strings.Join(strings.Fields(strings.ToLower(quotation.ReplaceAllLiteralString(u.text, " quoted"))), " ") // a word without meaning
 	has := func(cues ...string) bool { return c.Has(said, cues...) }
 	label, onward, place, here := has("rule-label"), has("rule-onward"), has("rule-place"), has("rule-here")
 	lasting := onward || has("rule-lasting")
@@ -273,7 +273,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	orders, describes := c.adverb(clauses, (place || here) && !broken)
 	norm := has("rule-norm")
 	form := norm || c.begins(clauses, "rule-form") || !c.Knows("rule-adverb") && has("rule-form") || lasting && beginsWithVerb(clauses)
-	keeps := occasion || c.keeps(clauses, said, "rule-keep", "rule-single") || has("rule-ban") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
+	keeps := occasion || c.keeps(clauses, said, "rule-keep", "rule-single") || has("rule-ban") || c.holdsFor(clauses) || onward && has("rule-permits") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
 	bans := c.begins(clauses, "rule-forbid") || has("rule-please") && has("rule-forbid")
 	work := has("rule-work") && !has("rule-single", "rule-definite")
 	needs := c.Has(text.Before(thing, ","), "rule-need") && c.Has(head, "rule-work") || (lasting || place) && work && has("rule-need")
@@ -301,16 +301,11 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(-1, !keeps && !label && len(words(said)) > maxStated)
 	score.add(-2, has("rule-hedge", "rule-supposed"))
 	score.add(-3, !onward && (has("rule-once") || !keeps && has("rule-nothing")))
-	score.add(-3, !orders && !label && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
+	score.add(-3, !orders && !label && !announced && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
 	score.add(-6, !label && !occasion && has("rule-quote") || has("rule-bug"))
 	score.add(-2, !keeps && !orders && !place && !has("rule-when") && len(clauses) > 1 && beginsWithVerb(clauses[1:]))
 	score.add(-3, !keeps && !place && c.pointsBack(clauses, onward))
 	return score
-}
-
-// reads reports whether a text is in the language, or in none that is known: then it counts as English.
-func (c ruleCues) reads(s string) bool {
-	return c.Has(s, "rule-tongue") || c.Code == "en" && !lang.Has(s, "rule-tongue")
 }
 
 // kind returns how a clause begins that begins with a kind of thing, every one of it or what work is made
@@ -337,6 +332,16 @@ func (c ruleCues) keeps(clauses [][]string, low, cue, single string) bool {
 // from returns a text from the clause on.
 func from(low string, clause []string) string {
 	return low[max(0, strings.Index(low, strings.Join(clause[:min(2, len(clause))], " "))):]
+}
+
+// holdsFor reports whether an order to leave something as it is is followed by its reason: a clause that
+// orders nothing and tells of no past.
+func (c ruleCues) holdsFor(clauses [][]string) bool {
+	i := slices.IndexFunc(clauses, func(ws []string) bool { return c.Front(strings.Join(ws, " "), "rule-hold") > 0 })
+	return i >= 0 && slices.ContainsFunc(clauses[i+1:], func(ws []string) bool {
+		clause := strings.Join(ws, " ")
+		return len(ws) > 2 && !beginsWithVerb([][]string{ws}) && c.Front(clause, "rule-form", "rule-forbid", "rule-imperative", "order-lead") == 0 && !c.Has(clause, "rule-past")
+	})
 }
 
 // shouts reports whether the word that bans or orders is in capitals, and not all of the text.

@@ -36,11 +36,20 @@ const maxSentences = 120
 // themselves, a row of a table becomes a sentence. A code block is left out but for its
 // first line, if a sentence leads to it.
 func sentences(md string) []sentence {
+	said, _ := read(md)
+	return said
+}
+
+// read returns the sentences of a text as sentences does and its outlines: for each list with a
+// heading or a sentence that leads to it, both in one: "It is an ordered chain: starts with
+// `http://`; exactly `-`; …". There are at most four; a list of one item, or of next steps, makes none.
+func read(md string) (said, outlines []sentence) {
 	r := reader{}
 	for line := range strings.Lines(md[:min(len(md), maxText)]) {
 		r.read(line)
 	}
 	r.flush()
+	r.outline("")
 	lead := true
 	for i := range r.out {
 		if !isFluff(r.out[i].text) {
@@ -48,7 +57,7 @@ func sentences(md string) []sentence {
 			lead = false
 		}
 	}
-	return r.out
+	return r.out, r.outlines
 }
 
 // reader reads Markdown line by line.
@@ -61,6 +70,9 @@ type reader struct {
 	item      bool // the paragraph is an item
 	leads     bool // the last sentence ends in a colon and nothing came after it
 	header    []string
+	over      string   // what leads to a list, and
+	heads     []string // what its items are about
+	outlines  []sentence
 }
 
 // read reads the next line of the text; after the last one flush has to be called.
@@ -89,6 +101,7 @@ func (r *reader) read(line string) {
 	case s[0] == '#':
 		r.flush()
 		r.listed = false
+		r.outline(plain(text.Unmark(strings.Trim(s, "# "))))
 		r.section = text.LowerASCII(plain(text.Unmark(strings.TrimLeft(s, "# "))))
 	case s[0] == '|':
 		r.flush()
@@ -97,9 +110,11 @@ func (r *reader) read(line string) {
 		r.flush()
 	case strings.HasSuffix(s, ":") && standingOf(s) == isOpen:
 		r.flush()
+		r.outline("")
 		r.section, r.listed = "next steps", true
 	case isHeadline(s), strings.HasSuffix(s, ":") && len(words(s)) <= 4 && standingOf(s) != isSo:
 		r.flush()
+		r.outline(plain(text.Unmark(strings.Trim(s, "*_ "))))
 		r.listed = !isHeadline(s)
 		r.section = text.LowerASCII(plain(strings.Trim(s, "*_: ")))
 	default:
@@ -109,6 +124,7 @@ func (r *reader) read(line string) {
 				item = openBox + item
 			}
 			s, r.item = item, true
+			r.heads = append(r.heads, headOf(item))
 		} else if r.listed && r.paragraph.Len() == 0 {
 			r.section, r.listed = "", false
 		}
@@ -125,9 +141,25 @@ func (r *reader) flush() {
 	for _, s := range text.Sentences(plain(text.Unmark(r.paragraph.String())), beginsSentence) {
 		r.put(sentence{text: s, item: r.item})
 		r.leads = strings.HasSuffix(s, ":")
+		switch {
+		case r.leads && (!r.item || r.over == ""):
+			r.outline(s)
+		case !r.item:
+			r.outline("")
+		}
 	}
 	r.paragraph.Reset()
 	r.item = false
+}
+
+// outline puts the list that was read so far into r.outlines, if it says what is so, and begins the
+// list below a heading or a sentence that ends in a colon: over, "" for none.
+func (r *reader) outline(over string) {
+	if r.over != "" && len(r.heads) > 1 && len(r.outlines) < 4 && standingOf(r.over) != isOpen {
+		heads := r.heads[:min(len(r.heads), maxHeads)]
+		r.outlines = append(r.outlines, sentence{text: strings.TrimRight(r.over, ": ") + ": " + strings.Join(heads, "; "), outline: true})
+	}
+	r.over, r.heads = over, nil
 }
 
 // put adds a sentence under the present section, and sets whether it is so: by its own label, else by
@@ -211,43 +243,6 @@ func rows(said []sentence) []sentence {
 	}
 	list := collect.Map(all[:min(len(all), maxHeads)], func(s sentence) string { return strings.TrimRight(s.text, ".") })
 	return []sentence{{text: strings.Join(list, "; "), row: true, outline: true}}
-}
-
-// outlines returns, for each list with a heading or a sentence that leads to it, both in
-// one: "It is an ordered chain: starts with `http://`; exactly `-`; …". It returns at most four; a
-// list of one item, or of next steps, makes none.
-func outlines(md string) []sentence {
-	var out []sentence
-	var heads []string
-	lead, fenced := "", text.Fence("")
-	flush := func() {
-		if lead != "" && len(heads) > 1 && len(out) < 4 {
-			out = append(out, sentence{text: strings.TrimRight(lead, ": ") + ": " + strings.Join(heads, "; "), outline: true})
-		}
-		heads = nil
-	}
-	for line := range strings.Lines(md[:min(len(md), maxText)]) {
-		s := strings.TrimSpace(line)
-		if fenced.Holds(s) && fenced != "" || s == "" {
-			continue
-		}
-		if item, _, ok := text.ListItem(s); ok && lead != "" {
-			if len(heads) < maxHeads {
-				heads = append(heads, headOf(item))
-			}
-			continue
-		}
-		flush()
-		lead = ""
-		if strings.HasSuffix(s, ":") || isHeadline(s) || s[0] == '#' {
-			all := text.Sentences(plain(text.Unmark(strings.Trim(s, "#*_ "))), beginsSentence)
-			if len(all) > 0 && standingOf(all[len(all)-1]) != isOpen {
-				lead = all[len(all)-1]
-			}
-		}
-	}
-	flush()
-	return out
 }
 
 // maxHeads bounds the items of an outline.

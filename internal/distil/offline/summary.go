@@ -79,12 +79,9 @@ func (s *step) searches() bool {
 // What was done is told by the titles that say so, else by the agent, else by the evidence; a cause, a
 // finding, a decision and what is left are not. It is "" where nothing was done.
 func (t *turn) completed(known []memory.Observation) string {
-	var done []string
-	for i := range known {
-		if o := &known[i]; strings.HasPrefix(o.Title, givenUp) || o.Type != memory.TypeDiscovery && o.Type != memory.TypeDecision && tellsDeed(o.Title) {
-			done = append(done, o.Title)
-		}
-	}
+	done := collect.Pick(collect.Pointers(known), func(o *memory.Observation) (string, bool) {
+		return o.Title, strings.HasPrefix(o.Title, givenUp) || o.Type != memory.TypeDiscovery && o.Type != memory.TypeDecision && tellsDeed(o.Title)
+	})
 	evidence := ""
 	for _, e := range t.episodes {
 		kind := e.typeOf()

@@ -22,12 +22,7 @@ func supersede(batch *memory.Batch, turns []*turn, observations []memory.Observa
 		return
 	}
 	for _, t := range turns {
-		var own []*memory.Observation
-		for i := range observations {
-			if observations[i].PromptNumber == t.number {
-				own = append(own, &observations[i])
-			}
-		}
+		own := collect.Keep(collect.Pointers(observations), func(o *memory.Observation) bool { return o.PromptNumber == t.number })
 		if len(own) == 0 {
 			continue
 		}

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -233,9 +234,10 @@ func (e *episode) changes(file string) string {
 			renamed = text.Add(renamed, s.from+" to "+s.name)
 		}
 	}
+	stem := strings.TrimSuffix(path.Base(file), path.Ext(file))
 	of := func(change memory.ChangeType) []string {
-		return e.names(func(s symbol) bool {
-			return s.file == file && s.change == change && s.from == "" && (!s.test || !s.added())
+		return e.names(func(s symbol) bool { // "Json.java: changed Json" says no more than the file's name, and reads as if JSON had changed
+			return s.file == file && s.change == change && s.from == "" && (!s.test || !s.added()) && (change != memory.SymbolModified || s.name != stem)
 		})
 	}
 	var parts []string

@@ -30,6 +30,9 @@ func TestChanges(t *testing.T) {
 		{"only a piece is known", "a.go", tell().read("a.go", goWindow).edit("a.go", 9, " func (w *Window) Slide(n int) {", "-\ta()", "+\tb()", " }"), ""},
 		{"the file does not parse", "a.go", tell().replace("a.go", goWindow+"func {", ">=", ">"), ""},
 		{"no function", "a.go", tell().replace("a.go", goWindow, "package window\n", "package window\n\nconst most = 3\n"), ""},
+		{"the type that the file is named after", "Json.java", tell().replace("Json.java", "public class Json {\n    static int depth = 1;\n}\n", "1", "2"), ""},
+		{"a member of that type", "Json.java", tell().replace("Json.java", "public class Json {\n    int read() {\n        return 1;\n    }\n}\n", "1", "2"), "Json.java: changed Json.read"},
+		{"another type of its file", "Json.java", tell().replace("Json.java", "public class Json {\n}\n\nclass Depth {\n    static int most = 1;\n}\n", "1", "2"), "Json.java: changed Depth"},
 		{"added", "a.go", tell().replace("a.go", goWindow, "package window\n", "package window\n"+peek), "a.go: added Window.Peek"},
 		{"added, then changed", "a.go", tell().replace("a.go", goWindow, "package window\n", "package window\n"+peek).
 			replace("a.go", strings.Replace(goWindow, "package window\n", "package window\n"+peek, 1), "items[0]", "items[1]"), "a.go: added Window.Peek"},

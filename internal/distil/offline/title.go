@@ -359,7 +359,8 @@ func imperative(s string) string {
 	whole := s
 	for again := true; again; {
 		rest, ok := lang.Cut(s, "subject", "subject-verb")
-		if again = ok && (mayLoseSubject(firstWord(rest)) || lang.Front(s, "subject") > 0); again {
+		verb := firstWord(rest) // which may stand without the agent's "I"
+		if again = ok && (lang.Is(verb, "subjectless") || lang.Value(verb, "past") != "" || lang.Front(s, "subject") > 0); again {
 			s = rest
 		}
 	}
@@ -371,11 +372,6 @@ func imperative(s string) string {
 		return s // it begins as its author began it: a name may be lower case
 	}
 	return capital(s)
-}
-
-// mayLoseSubject reports whether a verb can stand without the agent's "I".
-func mayLoseSubject(verb string) bool {
-	return lang.Is(verb, "subjectless") || lang.Value(verb, "past") != ""
 }
 
 // baseNames returns the names, each once, and of those that are paths the base names.

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -252,9 +253,7 @@ func (e *episode) tried() memory.Observation {
 		title = strings.TrimRight(asked[0].text, ".! ")
 	}
 	title, _ = lang.Cut(title, "try")
-	if title == "" {
-		title = "a change to " + list(baseNames(e.gaveUp()), 2)
-	}
+	title = cmp.Or(title, "a change to "+list(baseNames(e.gaveUp()), 2))
 	o := e.observation(memory.TypeDiscovery, shown(givenUp+uncapital(title), maxTitle))
 	if say, ok := newChooser(e).choose(o.Title); ok {
 		o.Subtitle = say.subtitle

@@ -5,7 +5,6 @@ import (
 	_ "embed" // for the weights
 	"encoding/json"
 	"fmt"
-	"math"
 )
 
 //go:embed weights.json
@@ -46,7 +45,7 @@ func ReadWeights(data []byte) (*Weights, error) {
 	}{{w.Title, &w.title}, {w.Subtitle, &w.subtitle}} {
 		for i, name := range featureNames {
 			v, ok := set.named[name]
-			if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
+			if !ok {
 				return nil, fmt.Errorf("read weights: no weight of %s", name)
 			}
 			set.into[i] = v

@@ -12,6 +12,7 @@ import (
 
 	"claudemem/internal/leaf/claudedir"
 	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -132,10 +133,7 @@ func (l *loading) startDir() string {
 	if err != nil {
 		return ""
 	}
-	if !within(dir, l.req.ProjectPath) && !within(dir, l.req.Checkout.Root) {
-		return ""
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	if !within(dir, l.req.ProjectPath) && !within(dir, l.req.Checkout.Root) || !openfile.IsDir(dir) {
 		return ""
 	}
 	return dir

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 )
 
@@ -178,9 +179,7 @@ func (p *parser) flush() {
 		return
 	}
 	if strings.Contains(s, "@") {
-		for _, m := range importPattern.FindAllStringSubmatch(codeSpan.ReplaceAllString(s, "``"), -1) {
-			p.imports = append(p.imports, m[1])
-		}
+		p.imports = append(p.imports, collect.Map(importPattern.FindAllStringSubmatch(codeSpan.ReplaceAllString(s, "``"), -1), func(m []string) string { return m[1] })...)
 	}
 	if p.muted != 0 || p.led && (p.indent > p.lead || p.indent < 0) {
 		return
@@ -212,11 +211,7 @@ func (p *parser) say(s string) {
 		p.items = append(p.items, item)
 		return
 	}
-	for _, sentence := range item {
-		if !asks(sentence) {
-			p.items = append(p.items, []string{sentence})
-		}
-	}
+	p.items = append(p.items, collect.Pick(item, func(s string) ([]string, bool) { return []string{s}, !asks(s) })...)
 }
 
 // LiteralLines returns which lines of a Markdown file are literal. A part that does not end is

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"claudemem/internal/keep/index/words"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 )
 
@@ -58,11 +59,7 @@ func parseStatement(s string) statement {
 	var out statement
 	var plain []byte // words that are not in out yet: one look at several is cheaper
 	flush := func() {
-		for _, w := range words.Text(string(plain)) {
-			if !w.Part {
-				out = append(out, w.Text)
-			}
-		}
+		out = append(out, collect.Pick(words.Text(string(plain)), func(w words.Word) (string, bool) { return w.Text, !w.Part })...)
 		plain = plain[:0]
 	}
 	for field := range strings.FieldsSeq(s) {

@@ -95,7 +95,7 @@ func Statements(o *memory.Observation, plain func(string) string) []Statement {
 		add(f, 0)
 	}
 	for _, paragraph := range text.Prose(text.FirstBytes(o.Narrative, scanBytes)) {
-		for _, s := range text.Sentences(paragraph, func(string) bool { return true }) {
+		for _, s := range text.Sentences(paragraph, nil) {
 			add(s, 0)
 		}
 	}

@@ -102,9 +102,9 @@ func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]memory.RecordRef,
 	var rare []memory.RecordRef
 	for _, ids := range of {
 		if len(ids) <= sharedCandidates {
-			for _, id := range ids {
-				rare = append(rare, memory.RecordRef{Kind: memory.RecordObservation, ID: int64(id)})
-			}
+			rare = append(rare, collect.Map(ids, func(id memory.ObservationID) memory.RecordRef {
+				return memory.RecordRef{Kind: memory.RecordObservation, ID: int64(id)}
+			})...)
 		}
 	}
 	slices.SortFunc(rare, func(a, b memory.RecordRef) int {

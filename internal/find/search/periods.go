@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"claudemem/internal/leaf/lang"
+	"claudemem/internal/memory"
 )
 
 // period is a stretch of time, without its end.
@@ -44,20 +45,16 @@ func (r *reading) periodAt(words []word) (n int, p period, iso bool) {
 // isoPeriod parses 2026-01-02, 2026-01 and a date with a time; false for another word. A date
 // with a time is an instant: its from and to are the same.
 func (r *reading) isoPeriod(w word) (period, bool) {
-	if len(w.raw) < len("2006-01") || w.raw[0] != '2' {
-		return period{}, false // spares the most words three tries
+	if len(w.raw) < len("2006-01") || w.raw[0] != '2' || w.raw[4] != '-' {
+		return period{}, false
 	}
-	loc := r.now.Location()
-	if t, err := time.ParseInLocation("2006-01-02", w.raw, loc); err == nil && sensible(t) {
-		return period{from: t, to: t.AddDate(0, 0, 1)}, true
+	from, ok := memory.ParseTime(w.raw, r.now, false)
+	last, _ := memory.ParseTime(w.raw, r.now, true)
+	p := period{from: from.Time().In(r.now.Location())}
+	if p.to = p.from; len(w.raw) <= len("2006-01-02") {
+		p.to = (last + 1).Time().In(r.now.Location())
 	}
-	if t, err := time.ParseInLocation("2006-01", w.raw, loc); err == nil && sensible(t) {
-		return period{from: t, to: t.AddDate(0, 1, 0)}, true
-	}
-	if t, ok := parseISOTime(w.raw, loc); ok && sensible(t) {
-		return period{from: t, to: t}, true
-	}
-	return period{}, false
+	return p, ok && sensible(p.from)
 }
 
 // sensible reports whether a year can be one of the memory's.
@@ -370,20 +367,3 @@ func monthOf(name string) (time.Month, bool) {
 
 // isAmbiguous reports whether the name of a month or day is another word too, or part of a program.
 func isAmbiguous(w word) bool { return lang.Is(w.text, "time-ambiguous") }
-
-// isoTimeForms are the ISO 8601 forms that people and programs write.
-var isoTimeForms = []string{
-	time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05.999999999Z0700",
-	"2006-01-02T15:04:05.999999999", "2006-01-02T15:04",
-}
-
-// parseISOTime parses a date with a time, in loc when it names no zone; false for another
-// text.
-func parseISOTime(s string, loc *time.Location) (time.Time, bool) {
-	for _, form := range isoTimeForms {
-		if t, err := time.ParseInLocation(form, s, loc); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
-}

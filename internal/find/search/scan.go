@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/index/words"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -36,55 +37,45 @@ func (s *Searcher) scan(ctx context.Context, p *plan, cause error) (index.Answer
 	if err != nil {
 		return index.Answer{}, err
 	}
-	asked := words.Query(p.text)
-	asked = slices.DeleteFunc(asked, func(w words.QueryWord) bool { return w.Stop || w.Joined })
-	places := map[string]int{}
-	for _, w := range asked[:min(len(asked), scannedWords)] {
-		if _, ok := places[w.Text]; !ok {
-			places[w.Text] = len(places)
+	var asked []words.QueryWord
+	for _, w := range words.Query(p.text) {
+		known := slices.ContainsFunc(asked, func(o words.QueryWord) bool { return o.Text == w.Text })
+		if !w.Stop && !w.Joined && !known && len(asked) < scannedWords {
+			asked = append(asked, w)
 		}
 	}
-	raw := make([]string, len(places))
-	for _, w := range asked {
-		if place, ok := places[w.Text]; ok {
-			raw[place] = w.Raw
-		}
-	}
-	type hit struct {
-		index.Match
-		has, inTitle uint64 // a bit for each word
-	}
-	var hits []hit
-	counts := make([]int, len(places))
+	var matches []index.Match
+	var found [][]string // in each of them: the words, twice what its title has
+	counts := map[string]int{}
 	for part := range slices.Chunk(refs, scannedTogether) {
 		documents, err := s.records.Documents(ctx, part...)
 		if err != nil {
 			return index.Answer{}, err
 		}
 		for _, d := range documents {
-			h := hit{Match: index.Match{RecordRef: d.RecordRef, ProjectPath: d.ProjectPath, Session: d.Session, CreatedAt: d.CreatedAt, Type: d.Type, Lexical: true}}
-			h.inTitle = wordsIn(d.Title, places)
-			h.has = h.inTitle | wordsIn(strings.Join(slices.Concat([]string{d.Text}, d.Facts, d.Concepts, d.Files, d.Symbols), "\n"), places)
-			if h.has == 0 {
-				continue
+			m := index.Match{RecordRef: d.RecordRef, ProjectPath: d.ProjectPath, Session: d.Session, CreatedAt: d.CreatedAt, Type: d.Type, Lexical: true}
+			titled, rest := wordSet(d.Title), wordSet(strings.Join(slices.Concat([]string{d.Text}, d.Facts, d.Concepts, d.Files, d.Symbols), "\n"))
+			var has []string
+			for _, w := range asked {
+				if titled[w.Text] || rest[w.Text] {
+					has, m.Words = append(has, w.Text), append(m.Words, w.Raw)
+					counts[w.Text]++
+				}
+				if titled[w.Text] {
+					has = append(has, w.Text)
+				}
 			}
-			for place := range counts {
-				counts[place] += int(h.has >> place & 1) //nolint:gosec // a bit
+			if len(has) > 0 {
+				matches, found = append(matches, m), append(found, has)
 			}
-			hits = append(hits, h)
 		}
 	}
-	matches := make([]index.Match, len(hits))
 	largest := 0.0
-	for i, h := range hits {
-		for place, n := range counts {
-			if h.has>>place&1 == 1 {
-				h.Keyword += math.Log(1+float64(len(refs))/float64(n)) * float64(1+h.inTitle>>place&1)
-				h.Words = append(h.Words, raw[place])
-			}
+	for i, has := range found {
+		for _, w := range has {
+			matches[i].Keyword += math.Log(1 + float64(len(refs))/float64(counts[w]))
 		}
-		largest = max(largest, h.Keyword)
-		matches[i] = h.Match
+		largest = max(largest, matches[i].Keyword)
 	}
 	for i := range matches {
 		matches[i].Keyword /= largest
@@ -94,12 +85,7 @@ func (s *Searcher) scan(ctx context.Context, p *plan, cause error) (index.Answer
 	return index.Answer{Matches: matches}, nil
 }
 
-// wordsIn returns a bit for each of the words that a text has.
-func wordsIn(s string, places map[string]int) (has uint64) {
-	for _, w := range words.Text(s) {
-		if place, ok := places[w.Text]; ok {
-			has |= 1 << place
-		}
-	}
-	return has
+// wordSet returns the words of a text.
+func wordSet(s string) map[string]bool {
+	return collect.Set(collect.Map(words.Text(s), func(w words.Word) string { return w.Text }))
 }

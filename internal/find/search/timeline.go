@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"claudemem/internal/memory"
@@ -59,7 +58,6 @@ func depth(n int) int {
 var (
 	observationAnchor = regexp.MustCompile(`^#?([0-9]{1,11})$`)
 	sessionAnchor     = regexp.MustCompile(`^[sS]([0-9]{1,18})$`)
-	epochAnchor       = regexp.MustCompile(`^[0-9]{12,14}$`)
 )
 
 // anchor returns the record or time that the request's anchor names, and its name for
@@ -80,7 +78,7 @@ func (s *Searcher) anchor(ctx context.Context, r memory.TimelineRequest) (item m
 		id, _ := strconv.ParseInt(m[1], 10, 64) // eighteen digits always fit
 		return s.sessionAnchor(ctx, memory.SessionID(id))
 	}
-	if at, ok := s.timeAnchor(text); ok {
+	if at, ok := memory.ParseTime(text, time.Time{}.In(s.opts.Location), false); ok {
 		item := memory.TimelineItem{Hit: memory.Hit{RecordRef: memory.RecordRef{Kind: KindAnchor}, CreatedAt: at}, IsAnchor: true}
 		return item, at.Time().Format("2006-01-02T15:04:05.999Z07:00"), nil
 	}
@@ -116,23 +114,6 @@ func (s *Searcher) sessionAnchor(ctx context.Context, id memory.SessionID) (item
 			ProjectPath: session.ProjectPath, CreatedAt: session.StartedAt},
 		Session: session.ID, IsAnchor: true,
 	}, fmt.Sprintf("S%d", id), nil
-}
-
-// timeAnchor parses a date (its first instant in the user's zone), a date with a time,
-// or milliseconds since 1970; false for another text.
-func (s *Searcher) timeAnchor(text string) (memory.Millis, bool) {
-	if epochAnchor.MatchString(text) {
-		ms, _ := strconv.ParseInt(text, 10, 64) // fourteen digits always fit
-		return memory.Millis(ms), true
-	}
-	if t, err := time.ParseInLocation(time.DateOnly, text, s.opts.Location); err == nil && t.Year() >= 1 {
-		return memory.MillisOf(t), true
-	}
-	// Cleaning made the space between date and time one.
-	if t, ok := parseISOTime(strings.Replace(text, " ", "T", 1), s.opts.Location); ok {
-		return memory.MillisOf(t), true
-	}
-	return 0, false
 }
 
 // textAnchor takes the best hit of a text; ties go to the newest. CodeNotFound if there is none.

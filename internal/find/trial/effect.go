@@ -18,11 +18,12 @@ const (
 	priorSessions = 3
 )
 
-// Result is the outcome of one session that has ended.
+// Result is the outcome of one session that has ended, or of one moment. Chance is the probability that its arm had.
 type Result struct {
 	Project string
 	Arm     memory.Arm
 	Value   float64
+	Chance  float64
 }
 
 // Effect is the mean difference between two arms: what the first one adds to an outcome.
@@ -44,7 +45,6 @@ func (e Effect) Known() bool { return e.Low > 0 || e.High < 0 }
 // and cannot bias the effect, as it was known before (augmented inverse probability weighting: Robins,
 // Rotnitzky and Zhao, JASA 1994).
 type Comparison struct {
-	trial      *memory.Trial
 	arm, other memory.Arm
 	expected   expectations
 	// n counts all sessions, sessions those of the two arms; squares is the sum of the squares beside
@@ -54,8 +54,8 @@ type Comparison struct {
 }
 
 // Compare returns a comparison of two arms without results.
-func Compare(t *memory.Trial, arm, other memory.Arm) *Comparison {
-	return &Comparison{trial: t, arm: arm, other: other, expected: expectations{of: map[string]*sum{}}}
+func Compare(arm, other memory.Arm) *Comparison {
+	return &Comparison{arm: arm, other: other, expected: expectations{of: map[string]*sum{}}}
 }
 
 // Add adds the result of the session that ended next.
@@ -64,10 +64,10 @@ func (c *Comparison) Add(r Result) {
 	switch r.Arm {
 	case c.arm:
 		c.sessions++
-		weighted /= c.trial.Chance(c.arm)
+		weighted /= r.Chance
 	case c.other:
 		c.sessions++
-		weighted /= -c.trial.Chance(c.other)
+		weighted /= -r.Chance
 	default:
 		weighted = 0
 	}

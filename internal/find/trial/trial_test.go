@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/memory"
 )
 
@@ -41,11 +44,11 @@ func (p *person) next(arm memory.Arm) (calls, other Result) {
 	if arm == memory.ArmMemory && p.factor > 0 {
 		n *= p.factor
 	}
-	calls = Result{project, arm, math.Log1p(math.Min(math.Floor(n), MostCalls))}
+	calls = Result{project, arm, math.Log1p(math.Min(math.Floor(n), MostCalls)), p.trial.Chance(arm)}
 	if arm == memory.ArmMemory {
 		calls.Value += p.effect
 	}
-	return calls, Result{project, arm, math.Log1p(math.Floor(3 * p.ExpFloat64()))}
+	return calls, Result{project, arm, math.Log1p(math.Floor(3 * p.ExpFloat64())), p.trial.Chance(arm)}
 }
 
 const runs, sessions = 1000, 400
@@ -69,8 +72,8 @@ func TestNoFalseClaim(t *testing.T) {
 
 // misled reports whether at some look the interval of an outcome misses its true effect.
 func misled(p *person) bool {
-	calls := Compare(&p.trial, memory.ArmMemory, memory.ArmNothing)
-	other := Compare(&p.trial, memory.ArmMemory, memory.ArmNothing)
+	calls := Compare(memory.ArmMemory, memory.ArmNothing)
+	other := Compare(memory.ArmMemory, memory.ArmNothing)
 	for i := range sessions {
 		c, o := p.next(ArmOf(&p.trial, memory.HostClaudeCode, fmt.Sprint(i)))
 		calls.Add(c)
@@ -91,7 +94,7 @@ func TestFoundInTime(t *testing.T) {
 		p := newPerson(uint64(run), 0)
 		p.factor = 1.2
 		var before []Result
-		calls := Compare(&p.trial, memory.ArmMemory, memory.ArmNothing)
+		calls := Compare(memory.ArmMemory, memory.ArmNothing)
 		for range 60 {
 			r, _ := p.next(memory.ArmNothing)
 			before = append(before, r)
@@ -133,5 +136,31 @@ func TestArms(t *testing.T) {
 	}
 	if got := float64(same) / n; math.Abs(got-.38) > .015 {
 		t.Errorf("two trials agree on %.3f of the sessions, want the .38 of chance", got)
+	}
+}
+
+// TestOutcomes: each outcome is bounded, and what never came counts as late.
+func TestOutcomes(t *testing.T) {
+	short := accounts.TrialSession{Calls: 4, Failed: 1, PassedIn: 2, EditedAfter: 3 * time.Minute, Prompts: []string{"No, stop", "No, undo that"}}
+	long := accounts.TrialSession{Calls: 9999, Failed: 9999, PassedIn: 9999, EditedAfter: 99 * time.Hour, Prompts: slices.Repeat([]string{"No, undo that"}, 999)}
+	never := accounts.TrialSession{}
+	for i, want := range [][3]float64{{4, 500, 0}, {2, 100, 0}, {1, 5, 0}, {1, 100, 0}, {2, 20, 20}, {3, 120, 120}} {
+		o := &Outcomes[i]
+		for j, s := range []*accounts.TrialSession{&short, &long, &never} {
+			got := o.Of(&memory.Trial{}, s).Value
+			if o.Ratio {
+				got = math.Expm1(got)
+			}
+			if math.Abs(got-want[j]) > 1e-9 {
+				t.Errorf("%s of session %d: %v, want %v", o.Name, j, got, want[j])
+			}
+		}
+	}
+	rates := 0.0
+	for i := range Outcomes {
+		rates += 2 * Rate(i, 2)
+	}
+	if math.Abs(rates-ErrorRate) > 1e-9 {
+		t.Errorf("the outcomes against two arms have error rates of %v together, want %v", rates, ErrorRate)
 	}
 }

@@ -55,7 +55,7 @@ func (t *Tree) Compare(ctx context.Context, root string, files []memory.FileRef)
 	case <-ctx.Done():
 		return nil, fmt.Errorf("compare files: %w", ctx.Err())
 	}
-	if info, err := os.Stat(root); err != nil || !info.IsDir() { // OpenRoot would wait for the writer of a FIFO.
+	if !openfile.IsDir(root) { // OpenRoot would wait for the writer of a FIFO.
 		return states, nil // Gone as a whole, or moved: that says nothing about its files.
 	}
 	dir, err := openfile.Root(root)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime"
@@ -106,10 +107,7 @@ func (g git) notIn(ctx context.Context, head string, known map[string]bool) (his
 // nameOf returns for each commit a branch that contains it; nil if git fails, since
 // the other answers are right without the names.
 func (g git) nameOf(ctx context.Context, commits map[string][]question) map[string]string {
-	args := []string{"name-rev", "--refs=refs/heads/*", "--refs=refs/remotes/*", "--exclude=refs/remotes/*/HEAD"}
-	for id := range commits {
-		args = append(args, id)
-	}
+	args := slices.AppendSeq([]string{"name-rev", "--refs=refs/heads/*", "--refs=refs/remotes/*", "--exclude=refs/remotes/*/HEAD"}, maps.Keys(commits))
 	out, err := g.run(ctx, "", args...)
 	if err != nil {
 		return nil
@@ -189,4 +187,23 @@ func environ() []string {
 		}
 	}
 	return env
+}
+
+// RootCommit returns the first commit of the repository of a directory, the same in all of its clones: "" for a directory
+// without a repository, without commits, or for a shallow clone, which does not have it.
+func RootCommit(ctx context.Context, dir string) string {
+	program, err := gitOnPath()
+	if err != nil {
+		return ""
+	}
+	g := git{program, dir}
+	if shallow, err := g.run(ctx, "", "rev-parse", "--is-shallow-repository"); err != nil || strings.TrimSpace(shallow) != "false" {
+		return ""
+	}
+	out, err := g.run(ctx, "", "rev-list", "--max-parents=0", "HEAD")
+	roots := strings.Fields(out)
+	if err != nil || len(roots) == 0 {
+		return ""
+	}
+	return slices.Min(roots)
 }

@@ -13,6 +13,7 @@ import (
 
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
@@ -149,12 +150,7 @@ func putInPlace(dataDir, ready string) error {
 // when there is no file. The files derived from them are deleted. After an error memory.db
 // and its log are where they were.
 func SetAside(dataDir string, now time.Time) (string, error) {
-	var there []string
-	for _, name := range databaseFiles {
-		if _, err := os.Lstat(filepath.Join(dataDir, name)); err == nil {
-			there = append(there, name)
-		}
-	}
+	there := collect.Keep(databaseFiles, func(name string) bool { return openfile.Exists(filepath.Join(dataDir, name)) })
 	if err := RemoveDerived(dataDir); err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"claudemem/internal/keep/index/embed"
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/index/words"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -95,11 +96,7 @@ func newAnalyser() *analyser { return &analyser{seen: map[uint32]struct{}{}} }
 // analyseAll takes documents apart; table may be nil.
 func analyseAll(documents []memory.Document, table *embed.Table) []*analysed {
 	a := newAnalyser()
-	all := make([]*analysed, len(documents))
-	for i := range documents {
-		all[i] = a.analyse(&documents[i], table)
-	}
-	return all
+	return collect.MapPtr(documents, func(d *memory.Document) *analysed { return a.analyse(d, table) })
 }
 
 // maxGap is the number of positions that stand for a gap between words: more than
@@ -173,9 +170,7 @@ func (a *analyser) analyse(d *memory.Document, table *embed.Table) *analysed {
 	out := &analysed{document: *d, digest: a.digestOf(d), length: a.scored.Length(), words: a.scored, text: string(a.text), fragment: fragmentsOf(d)}
 	out.terms = slices.AppendSeq(make([]uint32, 0, len(a.seen)), maps.Keys(a.seen))
 	if table != nil {
-		for _, f := range out.fragment {
-			out.cut = append(out.cut, table.Pieces(f.text))
-		}
+		out.cut = collect.Map(out.fragment, func(f fragment) []uint16 { return table.Pieces(f.text) })
 		out.pieces = distinctPieces(out.cut)
 	}
 	return out

@@ -124,9 +124,7 @@ func (b *base) count(ctx context.Context, t *tally, q *query, words []term, elig
 		return nil
 	}
 	tokens := collect.Map(words, func(term term) string { return term.text })
-	for _, term := range words {
-		tokens = append(tokens, headingToken(term.text))
-	}
+	tokens = append(tokens, collect.Map(words, func(term term) string { return headingToken(term.text) })...)
 	weights := make([]float32, len(words))
 	rest := float32(0) // the most that the words not counted yet add to a score
 	for i, term := range words {

@@ -50,11 +50,7 @@ type phrase struct {
 
 // newPhrase returns a phrase of stems; if begins is set, the last word is as it was typed.
 func newPhrase(words []string, begins bool) phrase {
-	p := phrase{words: words, begins: begins}
-	for _, w := range words {
-		p.hashes = append(p.hashes, hash(w))
-	}
-	return p
+	return phrase{words: words, hashes: collect.Map(words, hash), begins: begins}
 }
 
 // fieldSet has a bit for each field of rank.Document.

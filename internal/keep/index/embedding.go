@@ -114,9 +114,7 @@ func askAll(ctx context.Context, model Embedder, documents []*analysed) error {
 	defer cancel()
 	var texts []string
 	for _, d := range documents {
-		for _, f := range d.fragment {
-			texts = append(texts, f.text)
-		}
+		texts = append(texts, collect.Map(d.fragment, func(f fragment) string { return f.text })...)
 	}
 	if len(texts) == 0 {
 		return nil

@@ -77,9 +77,7 @@ func newWitness(q *query, table *embed.Table) *witness {
 		masses[t.place] = max(masses[t.place], t.worth)
 	}
 	w.of = len(masses)
-	for _, m := range masses {
-		w.mass += m
-	}
+	w.mass += collect.Sum(masses, func(m float64) float64 { return m })
 	w.best, w.told = make([]float64, len(masses)), make([]float64, len(masses))
 	return w
 }

@@ -7,6 +7,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"claudemem/internal/keep/index/rank"
+	"claudemem/internal/keep/index/words"
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/leaf/collect"
 )
@@ -89,10 +90,7 @@ func (b *base) wordsQuery(ctx context.Context, e *expression, f Filter) (*query,
 	c := b.cat
 	projects := c.projectNumbers(f)
 	q := &query{collection: c.collection(projects)}
-	hashes := make([]uint32, len(e.words))
-	for i, w := range e.words {
-		hashes[i] = hash(w.Text)
-	}
+	hashes := collect.Map(e.words, func(w words.QueryWord) uint32 { return hash(w.Text) })
 	frequencies, err := b.frequencies(ctx, hashes, projects)
 	if err != nil {
 		return nil, err

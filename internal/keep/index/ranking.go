@@ -13,6 +13,7 @@ import (
 	"claudemem/internal/keep/index/rank"
 	"claudemem/internal/keep/index/vectors"
 	"claudemem/internal/keep/index/words"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -229,10 +230,7 @@ func (b *base) candidates(ctx context.Context, q *query, r Request, eligible vec
 	}
 	// The likeness of those that the words found is needed too. Those that are also among the
 	// nearest are compared twice, but until the nearest are known a processor would be idle.
-	lexical := make([]uint32, len(list))
-	for i, x := range list {
-		lexical[i] = x.document
-	}
+	lexical := collect.MapPtr(list, func(x *candidate) uint32 { return x.document })
 	addLikeness(list, b.vectors.Compare(vector, lexical...))
 	slices.Sort(lexical)
 	for _, m := range near() {
@@ -332,10 +330,7 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 		at[x.document], documents[i] = i, x.document
 	}
 	slices.Sort(documents)
-	terms := make([]rank.Term, len(q.terms))
-	for i, t := range q.terms {
-		terms[i] = t.Term
-	}
+	terms := collect.MapPtr(q.terms, func(t *term) rank.Term { return t.Term })
 	score := func(documents []uint32) error {
 		scorer := rank.NewQuery(terms, q.collection)
 		var d rank.Document
@@ -355,7 +350,7 @@ func (b *base) score(ctx context.Context, q *query, list []candidate) error {
 		return score(documents)
 	}
 	var halves [2]error
-	vectors.InHalves(len(documents), func(from, to int) { halves[min(from, 1)] = score(documents[from:to]) })
+	collect.InHalves(len(documents), func(from, to int) { halves[min(from, 1)] = score(documents[from:to]) })
 	return errors.Join(halves[:]...)
 }
 
@@ -404,13 +399,12 @@ func (b *base) compareWords(table *embed.Table, q *query, list []candidate) {
 	if len(numbers) == 0 {
 		return
 	}
-	documents := make([][]uint16, len(best))
-	for i, x := range best {
-		documents[i] = unpackPieces(make([]uint16, 0, len(x.pieces)), x.pieces) // at most one a byte
-	}
+	documents := collect.MapPtr(best, func(x *candidate) []uint16 {
+		return unpackPieces(make([]uint16, 0, len(x.pieces)), x.pieces) // at most one a byte
+	})
 	comparison := table.Compare(numbers, documents)
 	defer comparison.Close()
-	vectors.InHalves(len(best), func(from, to int) {
+	collect.InHalves(len(best), func(from, to int) {
 		cosines := make([]float32, len(numbers))
 		for i := from; i < to; i++ {
 			x := &best[i]

@@ -85,7 +85,7 @@ const (
 func readSource(path string) string {
 	return sqlite.Source(path, []string{"mode=ro"}, "busy_timeout(5000)", "query_only(1)",
 		// The driver's allocator takes twice of it. The system keeps the pages too.
-		"cache_size(-2000)")
+		"cache_size(-1000)")
 }
 
 // writeSource returns the data source name, with its pragmas, of the connection that
@@ -93,7 +93,7 @@ func readSource(path string) string {
 func writeSource(path string) string {
 	return sqlite.Source(path, nil, "busy_timeout(5000)", "journal_mode(wal)",
 		"synchronous(normal)", // changes that a power cut loses are read again from the feed
-		"cache_size(-8000)",
+		"cache_size(-4000)",
 		"secure_delete(1)",      // pages that a delete frees are overwritten
 		"wal_autocheckpoint(0)") // checkpoint takes sums
 }

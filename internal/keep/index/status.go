@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -70,9 +71,7 @@ func (ix *Index) Status() Status {
 	}
 	b, done, err := ix.current()
 	if err != nil {
-		if s.Error == "" {
-			s.Error = err.Error()
-		}
+		s.Error = cmp.Or(s.Error, err.Error())
 		return s
 	}
 	defer done()

@@ -178,9 +178,7 @@ func (ix *Index) readPairs(ctx context.Context, sample []memory.RecordRef, rest 
 			return nil, err
 		}
 		slices.SortFunc(documents, func(x, y memory.Document) int { return cmp.Compare(x.ID, y.ID) })
-		for i := range documents {
-			pairs = append(pairs, ix.pairOf(&documents[i]))
-		}
+		pairs = append(pairs, collect.MapPtr(documents, ix.pairOf)...)
 		if err := rest(); err != nil {
 			return nil, err
 		}
@@ -348,8 +346,5 @@ func (ix *Index) tableOf(trained *embed.Table, k memory.RecordKind) *embed.Table
 
 // embed sets the vectors of the document's fragments.
 func (d *analysed) embed(table *embed.Table) {
-	d.vectors = make([][]float32, len(d.cut))
-	for i, pieces := range d.cut {
-		d.vectors[i] = table.Vector(pieces)
-	}
+	d.vectors = collect.Map(d.cut, table.Vector)
 }

@@ -78,9 +78,7 @@ func (b *base) readQuery(ctx context.Context, text string, r Request, table *emb
 	if !r.Prose { // who waits at a prompt waits for each word that is looked up
 		forms = otherForms(list, table)
 		for _, of := range forms {
-			for _, f := range of {
-				hashes = append(hashes, hash(f.Text))
-			}
+			hashes = append(hashes, collect.Map(of, func(f form) uint32 { return hash(f.Text) })...)
 		}
 	}
 	local, err := b.frequencies(ctx, hashes, projects)
@@ -247,9 +245,7 @@ func (b *base) correct(ctx context.Context, w words.QueryWord, table *embed.Tabl
 	if best < 0 {
 		return nil, "", nil
 	}
-	for _, p := range pairs[best] {
-		guesses = append(guesses, guess{p, frequencies[hash(p.Text)]})
-	}
+	guesses = collect.Map(pairs[best][:], func(p words.QueryWord) guess { return guess{p, frequencies[hash(p.Text)]} })
 	return guesses, pairs[best][0].Raw + " " + pairs[best][1].Raw, nil
 }
 

@@ -5,7 +5,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
+
+	"claudemem/internal/leaf/collect"
 )
 
 // Preparer is a connection or a pool.
@@ -55,11 +59,7 @@ func (s *Statements) Close() error {
 	if s == nil {
 		return nil
 	}
-	var errs []error
-	for _, stmt := range s.prepared {
-		errs = append(errs, stmt.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(collect.Map(slices.Collect(maps.Values(s.prepared)), (*sql.Stmt).Close)...)
 }
 
 // Batch runs statements one after the other. It keeps its first error, as a bufio.Writer does: after

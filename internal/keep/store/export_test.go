@@ -34,7 +34,7 @@ func (s *Store) LogLookup(session memory.SessionID, at memory.Millis, data any) 
 	return s.Exec(context.Background(), "log lookup", "INSERT INTO event_log (event_type, session_id, data, created_at) VALUES ('lookup', ?, ?, ?)", db.OrNull(session), text, int64(at))
 }
 
-// AddObservations is AddObservation for many, of which 64 share a commit.
+// AddObservations is AddObservation for many, 64 at the same time.
 func (s *Store) AddObservations(ctx context.Context, all []memory.NewObservation) (failed error) {
 	for group := range slices.Chunk(all, 64) {
 		var adding sync.WaitGroup

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,13 +44,13 @@ func wordsOf(list []accounts.Given) (words []string) {
 func TestGiven(t *testing.T) {
 	m := newMemory(t)
 	m.remember(t) // #1 #2 of anna (S1), #3 #4 of bert (S2), #5 #6 of carl (S3)
-	edit := func(id memory.ObservationID, says string) {
+	say := func(id memory.ObservationID, says string) {
 		t.Helper()
 		if _, err := m.EditObservation(t.Context(), id, memory.ObservationEdit{Narrative: &says}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	edit(1, "The cents were floats. `go test ./money` passes now.")
+	say(1, "The cents were floats. `go test ./money` passes now.")
 	line := func(layer string, id memory.ObservationID, session memory.SessionID) memory.ContextLine {
 		return memory.ContextLine{Layer: layer, Text: fmt.Sprintf("- line of #%d", id), Tokens: 7, Observation: id, Session: session, Why: "because"}
 	}
@@ -64,9 +66,42 @@ func TestGiven(t *testing.T) {
 		m.record(t, in)
 	}
 	m.record(t, memory.Injection{Host: memory.HostClaudeCode, HostSessionID: "carl", ProjectPath: "/home/dev/other", Where: "SessionStart", At: base + 30_000})
-	// bert went on: it read #1, edited the file of #4, and the check passed.
 	m.lookUp(t, base+10_600, 2, read{[]memory.ObservationID{1}})
-	edit(4, "`go test ./money` failed before; `go test ./money` passes now.")
+	do := func(n int, at memory.Millis, files []memory.FileRef, command string) {
+		t.Helper()
+		a := event(memory.KindTool, "bert", fmt.Sprint("later-", n), at)
+		a.Files = files
+		if command != "" {
+			a.Event.ToolName, a.Event.ToolInput, a.Event.ToolResponse = "Bash", json.RawMessage(fmt.Sprintf(`{"command":%q}`, command)), json.RawMessage(`{"stdout":"ok  \tshop/money\t0.1s"}`)
+		}
+		m.enqueue(t, a)
+	}
+	paths, err := db.Column[string](t.Context(), m.Reader, "SELECT path FROM observation_files WHERE observation_id = 4")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	// bert read and edited the file of #4 before, and ran the check of #1; it read it again since. That answers nothing.
+	do(1, 10_400, []memory.FileRef{{Path: paths[0], Role: memory.FileModified}}, "")
+	do(2, 10_450, nil, "go test ./money")
+	do(3, 10_700, []memory.FileRef{{Path: paths[0], Role: memory.FileRead}}, "")
+	confirm := func() {
+		t.Helper()
+		if err := m.Confirm(t.Context(), m.claim(t, 2, 10), memory.Outcome{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	confirm()
+	for _, g := range m.given(t, accounts.GivenQuery{Session: 2}) {
+		for _, l := range g.Lines {
+			if l.Touched != nil && *l.Touched || l.Cured != nil {
+				t.Errorf("%s %s was answered by what came before it: %+v", g.Place, l.Record, l)
+			}
+		}
+	}
+	// It went on: it read #1, edited the file of #4, and the check passed.
+	do(4, 10_800, []memory.FileRef{{Path: paths[0], Role: memory.FileModified}}, "")
+	do(5, 10_900, nil, "cd shop && go test ./money")
+	confirm()
 
 	var got []string
 	for _, g := range m.given(t, accounts.GivenQuery{Session: 2}) {
@@ -134,6 +169,9 @@ func TestWordsAreTrimmed(t *testing.T) {
 	long := strings.Repeat("x", 30<<10)
 	for i := range 200 {
 		give(m.clock.at.Add(time.Duration(i)*time.Millisecond), long)
+		if (i+1)*len(long) < 5<<20 {
+			continue // so many were not given yet
+		}
 		size := 0
 		for _, words := range wordsOf(m.given(t, accounts.GivenQuery{})) {
 			size += len(words)

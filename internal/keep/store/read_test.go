@@ -204,7 +204,7 @@ func TestUndistilledAndTurns(t *testing.T) {
 	m := filled(t)
 	m.enqueue(t, event(memory.KindTool, "s1", "more1", 4000), event(memory.KindPrompt, "s1", "p2", 4001), event(memory.KindTool, "s1", "more2", 4002))
 	m.claim(t, 1, 1) // what is being worked on is not distilled either
-	batch, err := m.Undistilled()(ctx, 1)
+	batch, err := m.Undistilled(ctx, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,10 +217,10 @@ func TestUndistilledAndTurns(t *testing.T) {
 	if got := m.books(t); got.Processing != 1 || got.Pending != 1 {
 		t.Errorf("looking changed the books: %+v", got)
 	}
-	if batch, err = m.Undistilled()(ctx, 2); err != nil || len(batch.Events) != 0 {
+	if batch, err = m.Undistilled(ctx, 2); err != nil || len(batch.Events) != 0 {
 		t.Errorf("got %+v %v of a distilled session", batch, err)
 	}
-	_, err = m.Undistilled()(ctx, 99)
+	_, err = m.Undistilled(ctx, 99)
 	wantCode(t, err, memory.CodeNotFound)
 
 	turn, err := m.Batch(ctx, memory.Session{ID: 1}, []memory.PendingEvent{{PromptNumber: 1}})
@@ -404,8 +404,8 @@ func TestNearby(t *testing.T) {
 }
 
 // TestUndistilledTogether: what several sessions' batches share is what each of them has when it is
-// read alone; a record that was hidden in between is in no later one, and one that was changed on
-// the disk is withheld in all of them.
+// read alone; a record that was hidden in between is in no later one, one that was edited is there as
+// it is now, and one that was changed on the disk is withheld in all of them.
 func TestUndistilledTogether(t *testing.T) {
 	ctx := t.Context()
 	m := newMemory(t)
@@ -428,13 +428,12 @@ func TestUndistilledTogether(t *testing.T) {
 		event(memory.KindTool, "z", "z1", 9002, of("5.go")))
 	m.overwrite(t, "number 40", "NUMBER 40")
 	sessions := []memory.SessionID{2, 3, 4}
-	together := m.Undistilled()
-	for round, want := range []string{"61 61 60", "61 60 60"} {
+	for round, want := range []string{"61 61 60", "61 60 60", "61 60 60"} {
 		batches := make([]memory.Batch, len(sessions))
 		var group errgroup.Group
 		for i, id := range sessions {
 			group.Go(func() (err error) {
-				batches[i], err = together(ctx, id)
+				batches[i], err = m.Undistilled(ctx, id)
 				return err
 			})
 		}
@@ -447,14 +446,25 @@ func TestUndistilledTogether(t *testing.T) {
 			if !slices.ContainsFunc(batches[i].Nearby, func(o memory.Observation) bool { return o.Damaged && o.ID == 41 }) {
 				t.Errorf("round %d: session %d: the changed record is not withheld", round, id)
 			}
-			if alone, err := m.Undistilled()(ctx, id); err != nil || !reflect.DeepEqual(batches[i], alone) {
+			reader, err := store.OpenReadOnly(ctx, m.path) // which knows none of them
+			if err != nil {
+				t.Fatal(err)
+			}
+			if alone, err := reader.Undistilled(ctx, id); err != nil || !reflect.DeepEqual(batches[i], alone) {
 				t.Errorf("round %d: session %d: got %+v together, %+v %v alone", round, id, batches[i], alone, err)
+			}
+			if err := reader.Close(); err != nil {
+				t.Fatal(err)
 			}
 		}
 		if got := strings.Join(sizes, " "); got != want {
 			t.Errorf("round %d: got %s nearby, want %s", round, got, want)
 		}
 		if _, err := m.HideObservation(ctx, 2, true); err != nil && round == 0 { // the one of 1.go
+			t.Fatal(err)
+		}
+		title := fmt.Sprint("edited in round ", round)
+		if _, err := m.EditObservation(ctx, 31, memory.ObservationEdit{Title: &title}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 
 	"claudemem/internal/keep/store/accounts"
@@ -24,9 +25,7 @@ type Options = db.Options
 
 // Open opens the database at path for the worker, as [db.Open] does, with a bookkeeper.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	if opts.Books == nil {
-		opts.Books = books.NewBookkeeper()
-	}
+	opts.Books = cmp.Or(opts.Books, books.NewBookkeeper())
 	d, err := db.Open(ctx, path, opts)
 	return over(d, err)
 }

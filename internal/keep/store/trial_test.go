@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"claudemem/internal/memory"
 )
@@ -15,11 +16,11 @@ func TestTrial(t *testing.T) {
 	if none, err := m.Trial(ctx); err != nil || none.ID != 0 || none.Runs() {
 		t.Fatalf("before the first: %+v, %v", none, err)
 	}
-	first, err := m.BeginTrial(ctx, 50, 10)
+	first, err := m.BeginTrial(ctx, memory.Trial{Share: 50, Placebo: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.BeginTrial(ctx, 50, 10); memory.CodeOf(err) != memory.CodeConflict {
+	if _, err := m.BeginTrial(ctx, memory.Trial{Share: 50, Placebo: 10}); memory.CodeOf(err) != memory.CodeConflict {
 		t.Errorf("a second one: %v, want %s", err, memory.CodeConflict)
 	}
 	given := func(session string, arm memory.Arm, at memory.Millis) {
@@ -36,6 +37,17 @@ func TestTrial(t *testing.T) {
 	m.enqueue(t, event(memory.KindTool, "early", "t1", 12))
 	m.enqueue(t, event(memory.KindTool, "late", "t2", 5000))
 	m.enqueue(t, event(memory.KindTool, "without a prompt", "t3", 13))
+	// Calls that are done: skipped ones are at once.
+	done := func(name string, result memory.Result, at memory.Millis) {
+		m.enqueue(t, event(memory.KindTool, "early", name+string(result), at, func(a *memory.Arrival) {
+			a.Event.ToolName, a.Result, a.SkipReason = name, result, "tool"
+		}))
+	}
+	done("Read", "", 20)
+	done("Bash", memory.ResultFailed, 21)
+	done("Bash", memory.ResultPassed, 23)
+	done("Write", "", 61)
+	done("Edit", "", 71)
 	sessions, err := m.TrialSessions(ctx, 0, base+1_000_000, base+100)
 	if err != nil || len(sessions) != 2 {
 		t.Fatalf("%+v, %v, want two sessions", sessions, err)
@@ -44,10 +56,13 @@ func TestTrial(t *testing.T) {
 	if early.Arm != memory.ArmMemory || late.Arm != memory.ArmNothing || !early.Ended || late.Ended || len(early.Prompts) != 1 {
 		t.Errorf("got %+v and %+v", early, late)
 	}
+	if early.Calls != 5 || early.Failed != 1 || early.PassedIn != 1 || early.EditedAfter != 50*time.Millisecond || late.Failed+late.PassedIn != 0 || late.EditedAfter != 0 {
+		t.Errorf("got the outcomes of %+v and %+v", early, late)
+	}
 	if err := m.EndTrial(ctx); err != nil {
 		t.Fatal(err)
 	}
-	second, err := m.BeginTrial(ctx, 20, 0)
+	second, err := m.BeginTrial(ctx, memory.Trial{Share: 20})
 	if err != nil || string(second.Secret) == string(first.Secret) || len(second.Secret) != 32 {
 		t.Errorf("the second has %d bytes of secret, %v", len(second.Secret), err)
 	}

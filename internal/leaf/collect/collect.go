@@ -1,7 +1,10 @@
-// Package collect makes lists, sets and sums of lists. Its functions keep the order and change no list.
+// Package collect makes lists, sets and sums of lists, and goes through a list in two halves. Its functions keep the order and change no list.
 package collect
 
-import "cmp"
+import (
+	"cmp"
+	"sync"
+)
 
 // Map returns what shape makes of each item; the list is never nil.
 func Map[S, T any](items []S, shape func(S) T) []T {
@@ -17,6 +20,9 @@ func MapPtr[S, T any](items []S, shape func(*S) T) []T {
 	return out
 }
 
+// Pointers returns the addresses of items.
+func Pointers[T any](items []T) []*T { return MapPtr(items, func(item *T) *T { return item }) }
+
 // Flat returns what list tells of each item, one behind the other; nil for nothing.
 func Flat[S, T any](items []S, list func(S) []T) (out []T) {
 	for _, item := range items {
@@ -26,13 +32,18 @@ func Flat[S, T any](items []S, list func(S) []T) (out []T) {
 }
 
 // Keep returns the items that are wanted, nil for none.
-func Keep[T any](items []T, wanted func(T) bool) (kept []T) {
+func Keep[T any](items []T, wanted func(T) bool) []T {
+	return Pick(items, func(item T) (T, bool) { return item, wanted(item) })
+}
+
+// Pick returns what take tells of the items that it takes, in order; nil for none.
+func Pick[S, T any](items []S, take func(S) (T, bool)) (picked []T) {
 	for _, item := range items {
-		if wanted(item) {
-			kept = append(kept, item)
+		if p, taken := take(item); taken {
+			picked = append(picked, p)
 		}
 	}
-	return kept
+	return picked
 }
 
 // Count returns how many items are wanted.
@@ -73,4 +84,13 @@ func Sum[T any, N cmp.Ordered](items []T, value func(T) N) (sum N) {
 		sum += value(item)
 	}
 	return sum
+}
+
+// InHalves calls do for both halves of the numbers below n, at the same time, and waits for both:
+// from is 0 for the one and n/2 for the other.
+func InHalves(n int, do func(from, to int)) {
+	var working sync.WaitGroup
+	working.Go(func() { do(0, n/2) })
+	do(n/2, n)
+	working.Wait()
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -94,61 +93,16 @@ func SetField(field any, value []byte) {
 }
 
 // Parts calls visit for each member of the object, or each element of the array, that
-// valid is; the key of an element is "". It checks nothing, so that it skips a text of
+// valid is; the key of an element is "". It checks no string, so that it skips a text of
 // a megabyte in microseconds: valid has to be a value that [Members] found.
 func Parts(valid []byte, visit func(key string, value []byte)) {
-	if len(valid) == 0 || valid[0] != '{' && valid[0] != '[' {
-		return
+	s := scanner{data: valid, limit: MaxDepth, trusted: true}
+	if s.at() == '{' || s.at() == '[' {
+		s.container(0, func(key, value []byte) {
+			name, _ := Unquote(key)
+			visit(name, value)
+		})
 	}
-	for i := skipAny(valid, 1, " \n\r\t,"); i < len(valid)-1; i = skipAny(valid, i, " \n\r\t,") {
-		key := ""
-		if valid[0] == '{' {
-			end := StringEnd(valid, i)
-			key, _ = Unquote(valid[i:end])
-			i = skipAny(valid, end, " \n\r\t:")
-		}
-		start := i
-		if i = valueEnd(valid, i); i == start {
-			return // not valid after all
-		}
-		visit(key, valid[start:i])
-	}
-}
-
-// skipAny returns the first position from i on that holds none of chars.
-func skipAny(data []byte, i int, chars string) int {
-	for i < len(data) && strings.IndexByte(chars, data[i]) >= 0 {
-		i++
-	}
-	return i
-}
-
-// valueEnd returns the end of the value at i, part of valid JSON; i itself where none begins.
-func valueEnd(valid []byte, i int) int {
-	for depth := 0; i < len(valid); i++ {
-		switch valid[i] {
-		case '"':
-			i = StringEnd(valid, i) - 1
-		case '{', '[':
-			depth++
-			continue
-		case '}', ']':
-			if depth--; depth < 0 {
-				return i
-			}
-		case ',', ':', ' ', '\n', '\r', '\t':
-			if depth == 0 {
-				return i
-			}
-			continue
-		default:
-			continue
-		}
-		if depth == 0 {
-			return i + 1
-		}
-	}
-	return len(valid)
 }
 
 // Kinds of tokens. An opening or closing bracket is its own kind.
@@ -178,6 +132,8 @@ type scanner struct {
 	pos   int
 	limit int                             // of nesting
 	token func(kind byte, start, end int) // nil: tokens are not reported
+	// trusted: the text was checked before, so that strings are only stepped over.
+	trusted bool
 }
 
 // at returns the byte at pos, 0 at the end of the text.
@@ -311,6 +267,10 @@ func (s *scanner) container(depth int, visit func(key, value []byte)) bool {
 // control character or an unknown escape.
 func (s *scanner) str() bool {
 	data := s.data
+	if s.trusted {
+		s.pos = StringEnd(data, s.pos)
+		return true
+	}
 	for i := s.pos + 1; ; i++ {
 		i += plainLength(data[i:])
 		s.pos = i

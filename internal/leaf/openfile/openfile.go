@@ -10,3 +10,17 @@
 // [Beginning] the beginning of one, [Within] one of a directory tree that others write to.
 // [Lock] and [TryLock] take the lock of one.
 package openfile
+
+import "os"
+
+// Exists reports whether there is anything with this path, a link that leads nowhere too.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// IsDir reports whether a path leads to a directory.
+func IsDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -58,7 +58,7 @@ func Unset(dataDir, name string) error {
 	if !ok {
 		return unknownKey(name)
 	}
-	if !exists(Path(dataDir)) && !exists(OlderPath(dataDir)) {
+	if !openfile.Exists(Path(dataDir)) && !openfile.Exists(OlderPath(dataDir)) {
 		return nil
 	}
 	return edit(dataDir, func(d *jsonscan.Document) error {
@@ -94,7 +94,7 @@ type Older struct {
 // nil. An invalid value has an Err and is not imported. What is empty or the default is left
 // out. CodeInvalid if the file is broken.
 func PendingImport(dataDir string) ([]Older, error) {
-	if exists(Path(dataDir)) {
+	if openfile.Exists(Path(dataDir)) {
 		return nil, nil
 	}
 	return OlderSettings(dataDir)
@@ -137,7 +137,7 @@ func Import(dataDir string, wanted func(Older) bool) error {
 	if err != nil {
 		return err
 	}
-	begun := exists(Path(dataDir))
+	begun := openfile.Exists(Path(dataDir))
 	return edit(dataDir, func(d *jsonscan.Document) error {
 		for _, o := range list {
 			member := memberOf(d, o.Key)
@@ -195,7 +195,7 @@ func edit(dataDir string, change func(*jsonscan.Document) error) error {
 	data, err := openfile.Read(path)
 	older := source{}
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && exists(path):
+	case errors.Is(err, fs.ErrNotExist) && openfile.Exists(path):
 		return brokenError(path, errLink, "it was not changed")
 	case errors.Is(err, fs.ErrNotExist):
 		if older = readOlder(dataDir); older.fault != nil {

@@ -44,19 +44,22 @@ func readNode(dataDir string) map[string]string {
 			members[key] = e.text
 		}
 	}
-	if jsonscan.Members(jsonscan.Relax(data), func(key string, value []byte) {
-		if key == "env" && len(value) > 0 && value[0] == '{' {
-			_ = jsonscan.Members(value, visit) // how early releases nested it
-			return
-		}
-		visit(key, value)
-	}) != nil {
-		return nil
-	}
-	if !slices.ContainsFunc(nodeMarks, func(mark string) bool { _, has := members[mark]; return has }) {
+	if olderMembers(jsonscan.Relax(data), visit) != nil || !slices.ContainsFunc(nodeMarks, func(mark string) bool { _, has := members[mark]; return has }) {
 		return nil
 	}
 	return members
+}
+
+// olderMembers is jsonscan.Members for a settings.json: it goes into the member env, in which early
+// releases for Node nested the settings.
+func olderMembers(data []byte, visit func(key string, value []byte)) error {
+	return jsonscan.Members(data, func(key string, value []byte) {
+		if key == "env" && value[0] == '{' {
+			_ = jsonscan.Members(value, visit) // checked above
+		} else {
+			visit(key, value)
+		}
+	})
 }
 
 // OfNode reports whether settings.json is that of claude-mem for Node.

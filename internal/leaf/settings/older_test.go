@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"claudemem/internal/leaf/openfile"
 )
 
 // TestOlderFile checks that without a config.json the restricting settings of a
@@ -159,7 +161,7 @@ func TestOlderFileRestricts(t *testing.T) {
 		if s, err := Load(dir, env()); err == nil || !s.Closed() {
 			t.Errorf("a broken settings.json %q: closed %v, %v", content, s.Closed(), err)
 		}
-		if err := Import(dir, all); err == nil || exists(Path(dir)) {
+		if err := Import(dir, all); err == nil || openfile.Exists(Path(dir)) {
 			t.Errorf("%q was imported: %v", content, err)
 		}
 		put(t, Path(dir), "{}")

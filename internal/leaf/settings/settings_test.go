@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
 
@@ -232,8 +233,8 @@ func TestBrokenLastGoodCopy(t *testing.T) {
 	if err := os.Remove(Path(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Load(dir, env()); err != nil || s.Closed() || exists(goodPath(dir)) {
-		t.Errorf("after config.json was removed: %v, copy left %v", err, exists(goodPath(dir)))
+	if s, err := Load(dir, env()); err != nil || s.Closed() || openfile.Exists(goodPath(dir)) {
+		t.Errorf("after config.json was removed: %v, copy left %v", err, openfile.Exists(goodPath(dir)))
 	}
 	if runtime.GOOS == "windows" {
 		return

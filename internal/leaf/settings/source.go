@@ -57,7 +57,7 @@ const replacing = 20 * time.Millisecond
 // saving it.
 func readSource(dataDir string, keep bool) source {
 	entries, info, err := readFile(Path(dataDir), false)
-	if os.IsNotExist(err) && exists(goodPath(dataDir)) {
+	if os.IsNotExist(err) && openfile.Exists(goodPath(dataDir)) {
 		time.Sleep(replacing)
 		if entries, info, err = readFile(Path(dataDir), false); keep && os.IsNotExist(err) {
 			_ = os.Remove(goodPath(dataDir)) // the user removed config.json; tried again by the next reader
@@ -92,11 +92,6 @@ func readOlder(dataDir string) source {
 	return source{entries: restricting(entries), origin: FromOlder}
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // invalid returns an error with a message of its own and a cause, which may be nil. It
 // keeps package fmt, a twentieth of the program, out of the hook.
 func invalid(message string, cause error) *memory.Error {
@@ -122,7 +117,7 @@ var errLink = errors.New("a link to a missing file")
 func readFile(path string, older bool) (entries []entry, info fs.FileInfo, err error) {
 	f, err := openfile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
-		if os.IsNotExist(err) && exists(path) {
+		if os.IsNotExist(err) && openfile.Exists(path) {
 			return nil, nil, errLink
 		}
 		return nil, nil, err
@@ -178,14 +173,11 @@ func parse(data []byte, older bool) (entries []entry, err error) {
 			entries = slices.DeleteFunc(entries, func(other entry) bool { return other.key == e.key })
 		}
 	}
-	err = jsonscan.Members(data, func(key string, value []byte) {
-		if older && key == "env" && len(value) > 0 && value[0] == '{' {
-			_ = jsonscan.Members(value, visit) // how early releases for Node nested it; checked above
-			return
-		}
-		visit(key, value)
-	})
-	return entries, cmp.Or(err, wrong)
+	members := jsonscan.Members
+	if older {
+		members = olderMembers
+	}
+	return entries, cmp.Or(members(data, visit), wrong)
 }
 
 // parseValue parses a setting's value, which is not empty: a text, a number, true or false, or an
@@ -335,11 +327,14 @@ func NoDataDir(getenv func(string) string) string {
 	return "there is neither a home directory nor " + DataDirKey
 }
 
+// SlackKey is the variable of Slack, which a worker gets from whoever starts it.
+const SlackKey = "CLAUDE_MEM_SLACK"
+
 // Slack returns the time that CLAUDE_MEM_SLACK, a duration like "10s", adds to the deadlines by
 // which hooks, context blocks, recall and completions answer, at most a minute: for tests on a
 // busy machine. It is 0 for anything else.
 func Slack(getenv func(string) string) time.Duration {
-	slack, err := time.ParseDuration(getenv("CLAUDE_MEM_SLACK"))
+	slack, err := time.ParseDuration(getenv(SlackKey))
 	if err != nil {
 		return 0
 	}

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"claudemem/internal/leaf/text/runes"
 )
 
 // Line returns s on one line: each run of white space becomes one space, none at
@@ -78,9 +76,6 @@ func Invisible(r rune) bool {
 	}
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
-
-// Unsafe is runes.Unsafe.
-func Unsafe(r rune) bool { return runes.Unsafe(r) }
 
 // Pictograph reports whether r is an emoji or another picture. Letters, marks, digits and
 // ideographs beyond the Basic Multilingual Plane are none; all else there is.

@@ -179,7 +179,7 @@ func (p *prose) say(s string) {
 		p.flush()
 	}
 	s, p.lead = strings.TrimSpace(p.lead+" "+s), ""
-	if said := Sentences(s, func(string) bool { return true }); strings.HasSuffix(s, ":") {
+	if said := Sentences(s, nil); strings.HasSuffix(s, ":") {
 		p.lead = said[len(said)-1]
 		if s = strings.Join(said[:len(said)-1], " "); s == "" {
 			return
@@ -218,9 +218,7 @@ func (p *prose) addCode(s string, indent int) {
 // row adds a row of a table: "first cell: heading value, heading value". The first row has the
 // headings; the line of dashes below it says nothing.
 func (p *prose) row(cells []string) {
-	for i := range cells {
-		cells[i] = Unmark(strings.TrimSpace(cells[i]))
-	}
+	cells = collect.Map(cells, func(cell string) string { return Unmark(strings.TrimSpace(cell)) })
 	switch {
 	case strings.Trim(strings.Join(cells, ""), ":- ") == "":
 	case p.header == nil:
@@ -248,9 +246,7 @@ func (p *prose) flush() {
 	case len(p.list) == 0 || len(joined) <= listed:
 		p.out = append(p.out, []byte(strings.TrimRight(joined, ": ")))
 	default:
-		for _, s := range p.list {
-			p.out = append(p.out, []byte(p.lead+" "+string(s)))
-		}
+		p.out = append(p.out, collect.Map(p.list, func(s []byte) []byte { return []byte(p.lead + " " + string(s)) })...)
 	}
 	p.lead, p.list, p.header = "", nil, nil
 }
@@ -269,7 +265,7 @@ var abbreviations = Set("e.g. i.e. vs. etc. cf. approx. no. resp. incl. z.b. ca.
 
 // Sentences splits one plain paragraph into its sentences, trimmed; nil for a blank one. A full stop,
 // question or exclamation mark ends a sentence when a space follows and what comes next can begin one,
-// as begins says of the rest; not in code, and not behind an abbreviation. Dots that are a word or end a
+// as begins says of the rest (nil: anything can); not in code, and not behind an abbreviation. Dots that are a word or end a
 // path ("go run . docs", "./... passes") end none, nor do several before a small letter.
 func Sentences(s string, begins func(rest string) bool) []string {
 	var out []string
@@ -298,7 +294,7 @@ func Sentences(s string, begins func(rest string) bool) []string {
 			if next == len(s) {
 				break
 			}
-			if s[next] != ' ' || next+1 == len(s) || !begins(s[next+1:]) || r == '.' && Unstopped(s[start:i+1]) == s[start:i+1] {
+			if s[next] != ' ' || next+1 == len(s) || begins != nil && !begins(s[next+1:]) || r == '.' && Unstopped(s[start:i+1]) == s[start:i+1] {
 				break
 			}
 			if word := AfterLast(s[start:next], " "); !abbreviations[LowerASCII(word)] && (!strings.HasSuffix(word, "..") || !startsLower(s[next+1:])) {

@@ -30,7 +30,7 @@ func TestUnmark(t *testing.T) {
 }
 
 func TestSentences(t *testing.T) {
-	got := Sentences("Use go.mod, e.g. here. In `a. B` too! 是的。好", func(string) bool { return true })
+	got := Sentences("Use go.mod, e.g. here. In `a. B` too! 是的。好", nil)
 	if want := []string{"Use go.mod, e.g. here.", "In `a. B` too!", "是的。", "好"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -107,7 +107,7 @@ func TestUnstopped(t *testing.T) {
 			t.Errorf("Unstopped(%q) = %q, want %q", s, got, want)
 		}
 	}
-	got := Sentences("Run go run . docs first. Then go test ./... passes. Wait... then go. See v1. Next", func(string) bool { return true })
+	got := Sentences("Run go run . docs first. Then go test ./... passes. Wait... then go. See v1. Next", nil)
 	if want := []string{"Run go run . docs first.", "Then go test ./... passes.", "Wait... then go.", "See v1.", "Next"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -56,7 +56,8 @@ const (
 var language = regexp.MustCompile(`^[\w+#.-]{1,20}`)
 
 // Blocks returns the parts of a Markdown text: paragraphs with their line breaks, headings, lists,
-// tables and code. All else stays as it was written. The time is linear in the length.
+// tables and code. All else stays as it was written, but for bytes that are no UTF-8, which become
+// U+FFFD: without the marks between them they could become a letter. The time is linear in the length.
 func Blocks(md string) []*Block { return blocksOf(md, false) }
 
 // Written returns the parts of a text whose lines mean nothing but themselves, such as a prompt:
@@ -65,7 +66,7 @@ func Written(s string) []*Block { return blocksOf(s, true) }
 
 func blocksOf(s string, plain bool) []*Block {
 	b := blocks{plain: plain}
-	for line := range strings.Lines(s) {
+	for line := range strings.Lines(strings.ToValidUTF8(s, "\uFFFD")) {
 		b.line(strings.TrimRight(line, "\r\n"))
 	}
 	b.end()
@@ -202,11 +203,9 @@ func (b *blocks) end() {
 }
 
 // cells returns the cells of a row.
-func (b *blocks) cells(line string) (row [][]Span) {
-	for _, cell := range strings.SplitN(strings.TrimSuffix(strings.TrimSpace(line)[1:], "|"), "|", maxColumns) {
-		row = append(row, b.spans(strings.TrimSpace(cell)))
-	}
-	return row
+func (b *blocks) cells(line string) [][]Span {
+	cells := strings.SplitN(strings.TrimSuffix(strings.TrimSpace(line)[1:], "|"), "|", maxColumns)
+	return collect.Map(cells, func(cell string) []Span { return b.spans(strings.TrimSpace(cell)) })
 }
 
 // spans returns the pieces of s, one when there would be too many.

@@ -188,7 +188,7 @@ func checkBlocks(t *testing.T, md string) {
 }
 
 func FuzzBlocks(f *testing.F) {
-	for _, s := range []string{"- a\n  - b\n\n```go\nx\n```\n| a |\n|-|\n| b |", "**a `b` c** [d](http://e) #12 S3 a.go:4 <https://f>", "1. [x] a\n## b\n~~~\n\xff"} {
+	for _, s := range []string{"- a\n  - b\n\n```go\nx\n```\n| a |\n|-|\n| b |", "**a `b` c** [d](http://e) #12 S3 a.go:4 <https://f>", "1. [x] a\n## b\n~~~\n\xff", "0\xec`\x98\x98`"} {
 		f.Add(s)
 	}
 	f.Fuzz(checkBlocks)

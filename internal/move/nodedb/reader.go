@@ -139,11 +139,7 @@ func (r *Reader) query(t *table) (err error) {
 // scan reads the row that is open, and notes its size. Numbers come as text, NULL as "".
 func (r *Reader) scan() (row, error) {
 	values := make([]sql.NullString, len(r.column))
-	dest := make([]any, len(values))
-	for i := range values {
-		dest[i] = &values[i]
-	}
-	if err := r.open.Scan(dest...); err != nil {
+	if err := r.open.Scan(collect.MapPtr(values, func(v *sql.NullString) any { return v })...); err != nil {
 		return nil, err
 	}
 	v, size := row{}, 0

@@ -24,7 +24,7 @@ func Is(path string) bool { return databaseIn(path) != "" }
 
 // databaseIn returns the path of the database that path is or has, "" for none.
 func databaseIn(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	if openfile.IsDir(path) {
 		path = filepath.Join(path, "opencode.db")
 	}
 	if base := filepath.Base(path); !strings.HasPrefix(base, "opencode") || filepath.Ext(base) != ".db" {

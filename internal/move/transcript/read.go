@@ -251,15 +251,15 @@ func (r *Reader) place(start, cwd string) repo.Identity {
 		return id
 	}
 	var id repo.Identity
-	if exists(start) {
+	if openfile.IsDir(start) {
 		id = repo.Identify(start, cwd)
 	} else {
 		id = repo.Gone(start, cwd)
-		if exists(id.Project) {
+		if openfile.IsDir(id.Project) {
 			id.Project = repo.Identify(id.Project, "").Project
 		}
 	}
-	if !exists(cwd) {
+	if !openfile.IsDir(cwd) {
 		root, _ := repo.AgentWorktree(cwd)
 		id.WorktreeRoot = cmp.Or(root, id.WorktreeRoot)
 	}
@@ -267,10 +267,4 @@ func (r *Reader) place(start, cwd string) repo.Identity {
 		r.places[key] = id
 	}
 	return id
-}
-
-// exists reports whether a directory is there.
-func exists(dir string) bool {
-	info, err := os.Stat(dir)
-	return err == nil && info.IsDir()
 }

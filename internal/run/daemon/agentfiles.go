@@ -40,6 +40,12 @@ type fileSync struct {
 	background
 }
 
+// fileTargets returns the files that get blocks of records, none for a wrong value.
+func fileTargets(s *settings.Settings) []agentfiles.Target {
+	targets, _ := agentfiles.ParseTargets(s.Items(settings.KeyAgentFiles))
+	return targets
+}
+
 // openFiles makes the sync of agent files, which does not start yet. It begins a little
 // before the present end of the change feed: a worker that was killed may not have synced
 // after its last summaries, and a second sync writes nothing.
@@ -48,10 +54,7 @@ func (w *Worker) openFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.files = &fileSync{store: w.store, cursor: newest - changesAgain, dataDir: w.cfg.DataDir, log: w.log, after: time.After, targets: func() []agentfiles.Target {
-		targets, _ := agentfiles.ParseTargets(w.settings.get().Items(settings.KeyAgentFiles)) // a wrong value is off, and was logged
-		return targets
-	}}
+	w.files = &fileSync{store: w.store, cursor: newest - changesAgain, dataDir: w.cfg.DataDir, log: w.log, after: time.After, targets: func() []agentfiles.Target { return fileTargets(w.settings.get()) }}
 	w.opened("agent files", func(context.Context) error { return w.files.close() })
 	return nil
 }

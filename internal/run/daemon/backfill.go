@@ -21,26 +21,18 @@ import (
 
 const (
 	// pastBytes bounds the payloads of backfilled events that wait to be distilled, in bytes:
-	// the database must not hold all transcripts at once.
-	pastBytes = 16 << 20
+	// the database must not hold all transcripts at once, and each look at the backlog counts it.
+	pastBytes = 1 << 20
 	// pastWait is how long a request waits for the observer before it is answered as busy.
 	pastWait = 2 * time.Second
-	// pastLook is the least interval of the looks at the backlog meanwhile, which take a tenth of the time at
-	// most: a backlog of small events has thousands.
-	pastLook = 25 * time.Millisecond
+	// pastLook is the pause between two looks at the backlog meanwhile: a look takes a few milliseconds.
+	pastLook = 50 * time.Millisecond
 )
-
-// pauseAfterLook waits before the next look at the backlog, after one that began at a time. It is false when
-// ctx has ended.
-func pauseAfterLook(ctx context.Context, began time.Time) bool {
-	return control.Pause(ctx, min(max(pastLook, 10*time.Since(began)), pastWait))
-}
 
 // pastIntake takes in events of transcripts.
 type pastIntake struct {
 	known  knower
-	inWork func(context.Context) (map[memory.SessionID]int, error)
-	queue  *queue.Queue
+	undone func(context.Context) (backlog []memory.Backlog, inWork map[memory.SessionID]int, err error)
 	// intake and foresight have the same rules; foresight stores nothing.
 	intake, foresight *intake.Intake
 
@@ -85,9 +77,9 @@ func (f foresight) Enqueue(ctx context.Context, arrivals ...memory.Arrival) ([]m
 }
 
 // newPastIntake returns an intake for events of transcripts with the rules of opts. q may be nil
-// if it only takes in dry runs; inWork is set by a worker, which alone asks what waits.
+// if it only takes in dry runs; undone is set by a worker, which alone asks what waits.
 func newPastIntake(known knower, q *queue.Queue, opts intake.Options) *pastIntake {
-	return &pastIntake{known: known, queue: q, intake: intake.New(q, opts), foresight: intake.New(foresight{known: known}, opts)}
+	return &pastIntake{known: known, intake: intake.New(q, opts), foresight: intake.New(foresight{known: known}, opts)}
 }
 
 // waiting returns the number and the size of the backfilled events that are due to be
@@ -99,10 +91,8 @@ func (p *pastIntake) waiting(ctx context.Context) (events, bytes int, err error)
 	if p.sessions != nil && len(p.sessions) == 0 {
 		return 0, 0, nil
 	}
-	// In this order: an event goes from the backlog into work, and so is not missed.
-	backlog, err := p.queue.Backlog(ctx)
-	inWork, err2 := p.inWork(ctx)
-	if err := cmp.Or(err, err2); err != nil {
+	backlog, inWork, err := p.undone(ctx)
+	if err != nil {
 		return 0, 0, err
 	}
 	if p.sessions == nil { // a backfill that was killed may have left some
@@ -130,12 +120,11 @@ func (p *pastIntake) waiting(ctx context.Context) (events, bytes int, err error)
 // pastWait for room; that there is none by then is no error.
 func (p *pastIntake) roomFor(ctx context.Context) (room bool, events int, err error) {
 	for end := time.Now().Add(pastWait); ; {
-		began := time.Now()
 		events, bytes, err := p.waiting(ctx)
 		if err != nil || bytes < pastBytes || time.Now().After(end) {
 			return err == nil && bytes < pastBytes, events, err
 		}
-		if !pauseAfterLook(ctx, began) {
+		if !control.Pause(ctx, pastLook) {
 			return false, events, ctx.Err()
 		}
 	}
@@ -213,28 +202,33 @@ func (p *pastIntake) inBooks(ctx context.Context, events []memory.Event, dryRun 
 // transaction, so that the observer sees whole turns, or not at all: Busy then says that too much
 // waits, and the client sends them again. Without events it only tells how many wait.
 func (w *Worker) Backfill(ctx context.Context, r api.BackfillRequest) (answer api.BackfillAnswer, err error) {
-	answer.Statuses = []memory.Status{}
-	if len(r.Events) > 0 {
-		room, events, err := w.past.roomFor(ctx)
-		if err != nil || !room {
-			return api.BackfillAnswer{Statuses: answer.Statuses, Busy: true, Waiting: events}, err
+	if len(r.Events) == 0 {
+		if answer.Waiting, _, err = w.past.waiting(ctx); err == nil && r.End && answer.Waiting == 0 {
+			err = w.store.NumberImport(ctx, &r.ImportNumber)
 		}
-		if err := w.store.NumberImport(ctx, &r.ImportNumber); err != nil {
-			return api.BackfillAnswer{}, err
-		}
-		for i := range r.Events {
-			r.Events[i].Import = r.Import
-		}
-		if answer.Statuses, err = w.past.take(ctx, r.Events, false); err != nil {
-			return api.BackfillAnswer{}, err
+		answer.Statuses, answer.Import = []memory.Status{}, r.Import
+		return answer, err
+	}
+	room, waiting, err := w.past.roomFor(ctx)
+	if err != nil || !room {
+		return api.BackfillAnswer{Statuses: []memory.Status{}, Busy: true, Waiting: waiting}, err
+	}
+	if err := w.store.NumberImport(ctx, &r.ImportNumber); err != nil {
+		return api.BackfillAnswer{}, err
+	}
+	for i := range r.Events {
+		r.Events[i].Import = r.Import
+	}
+	statuses, err := w.past.take(ctx, r.Events, false)
+	if err != nil {
+		return api.BackfillAnswer{}, err
+	}
+	for _, status := range statuses {
+		if status == memory.StatusPending {
+			waiting++
 		}
 	}
-	answer.Waiting, _, err = w.past.waiting(ctx)
-	if err == nil && r.End && answer.Waiting == 0 {
-		err = w.store.NumberImport(ctx, &r.ImportNumber)
-	}
-	answer.Import = r.Import
-	return answer, err
+	return api.BackfillAnswer{Statuses: statuses, Waiting: waiting, Import: r.Import}, nil
 }
 
 const (
@@ -491,7 +485,6 @@ func (b *Backfiller) Finish(ctx context.Context) error {
 		return err
 	}
 	for last := -1; ; {
-		began := time.Now()
 		answer, err := b.ask(ctx, api.BackfillRequest{Events: []memory.Event{}, ImportNumber: memory.ImportNumber{Import: b.Import, End: b.Import != 0}})
 		switch {
 		case ctx.Err() != nil:
@@ -504,6 +497,6 @@ func (b *Backfiller) Finish(ctx context.Context) error {
 			b.report(answer.Waiting)
 		}
 		last = answer.Waiting
-		pauseAfterLook(ctx, began)
+		control.Pause(ctx, pastLook)
 	}
 }

@@ -3,11 +3,16 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"claudemem/internal/find/trial"
+	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
@@ -18,6 +23,8 @@ const (
 	daily = 24 * time.Hour
 	// choreRetry is the time after which a chore that failed is tried again.
 	choreRetry = 30 * time.Minute
+	// weighedTogether is the number of texts that weigh reads at once.
+	weighedTogether = 500
 )
 
 // errChoreLater is the error of a chore that cannot be done now. It is tried again after
@@ -154,6 +161,47 @@ func (c *chores) run(ctx context.Context, ch *chore) {
 
 // vacuumSlack is how much free space in the database is left to new rows.
 const vacuumSlack = 4 << 20
+
+// weigh is the chore that finds out what records are worth, by what became of the texts of more than a day ago.
+func (w *Worker) weigh(ctx context.Context) error {
+	worth, until := trial.Worth{}, memory.MillisOf(w.cfg.Clock().Add(-daily))
+	for at := 0; ; at += weighedTogether {
+		list, _, err := w.store.Given(ctx, accounts.GivenQuery{Until: until, Held: true, Limit: weighedTogether, Offset: at})
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			worth.Add(&list[i])
+		}
+		if len(list) < weighedTogether {
+			return errors.Join(w.store.SetWorth(ctx, worth.Verdicts()), w.switchPlaces(ctx, until))
+		}
+	}
+}
+
+// switchPlaces switches places off that do harm, by the texts of a trial until a time, and on again, and tells the user.
+func (w *Worker) switchPlaces(ctx context.Context, until memory.Millis) error {
+	t, err := w.store.Trial(ctx)
+	if err != nil || t.ID == 0 {
+		return err
+	}
+	drawn, _, err := w.store.Given(ctx, accounts.GivenQuery{Since: t.StartedAt, Until: until, Held: true, Drawn: true})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(drawn) // the oldest first
+	for _, p := range trial.Switched(&t, drawn) {
+		at := strings.TrimSuffix(string(p.Moment)+" in "+p.Project, " in ")
+		said := fmt.Sprintf("claude-mem: lines at a %s no longer make the turn longer, so they are given again.", at)
+		if p.State == memory.PlaceOff {
+			said = fmt.Sprintf("claude-mem: lines at a %s make the turn longer, so nine of ten are held back from now on. `claude-mem experiment keep %s` undoes that, `claude-mem impact` shows it.", at, p.Moment)
+		}
+		if err := errors.Join(w.store.SetPlace(ctx, p.State, string(p.Moment), p.Project), w.store.AddNotice(ctx, "place:"+at, said)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // retain is the chore that hides and erases records that are older than the user keeps them,
 // deletes old rows of what claude-mem itself did, and gives the space back.

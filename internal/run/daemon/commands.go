@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
@@ -72,14 +74,9 @@ func (w *Worker) StartForget(_ context.Context, r api.ForgetRequest) (api.Erasur
 
 // forgetArguments returns the arguments of the command that erases what r names.
 func forgetArguments(r api.ForgetRequest) []string {
-	args := []string{"forget", "--yes", "--report"}
-	for _, id := range r.Observations {
-		args = append(args, strconv.FormatInt(int64(id), 10))
-	}
-	for _, id := range r.Sessions {
-		args = append(args, fmt.Sprintf("S%d", id))
-	}
-	return args
+	return slices.Concat([]string{"forget", "--yes", "--report"},
+		collect.Map(r.Observations, func(id memory.ObservationID) string { return strconv.FormatInt(int64(id), 10) }),
+		collect.Map(r.Sessions, memory.SessionID.Name))
 }
 
 // forgetHint names the command by which a person erases what r names: without --report, which

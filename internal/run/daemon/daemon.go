@@ -243,6 +243,7 @@ func (w *Worker) openAll(ctx context.Context) error {
 	w.finder.start()
 	w.chores.start()
 	w.files.start()
+	w.devices.start()
 	w.housekeep()
 	return nil
 }
@@ -362,7 +363,8 @@ func (w *Worker) handler() (http.Handler, error) {
 		return nil, err
 	}
 	kept := keeper{w.store, w.intake, w.queue, w.retryUnread}
-	mem := &api.Local{Store: w.store, Searcher: w.searcher, Blocks: w.builder, Keeper: kept, Vocabulary: w.vocabulary, Clock: w.cfg.Clock}
+	mem := &api.Local{Store: w.store, Searcher: w.searcher, Blocks: w.builder, Keeper: kept, Vocabulary: w.vocabulary, Clock: w.cfg.Clock,
+		AgentFiles: func() bool { return len(fileTargets(w.settings.get())) > 0 }}
 	return httpapi.New(httpapi.Deps{
 		Memory:   mem,
 		Ingester: w,

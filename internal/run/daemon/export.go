@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,14 +9,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"claudemem/internal/capture/wire"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/devices"
 	"claudemem/internal/move/exchange"
 	"claudemem/internal/run/control"
 )
@@ -64,6 +68,41 @@ func Export(ctx context.Context, dataDir string, to io.Writer, f memory.ExportFi
 		return result, err
 	}
 	return result, w.Close()
+}
+
+// ExportCanonical writes the records that the devices of a memory share, sorted, without what differs from machine to
+// machine: no header, no forgotten things, projects by what they are called on all devices.
+func ExportCanonical(ctx context.Context, dataDir string, to io.Writer, f memory.ExportFilter) error {
+	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }() // it has only read
+	device := ""
+	if c, err := devices.Load(dataDir); err == nil {
+		device = c.Device()
+	}
+	identity, err := s.Identities(ctx, device)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	if _, err := s.Export(ctx, f, func(int) error { return nil }, func(p *memory.Portable) error {
+		if !care.Canonical(p, identity) {
+			return nil
+		}
+		line, err := db.Encode(p)
+		lines = append(lines, string(p.ULID())+line)
+		return err
+	}); err != nil {
+		return err
+	}
+	slices.Sort(lines)
+	w := bufio.NewWriter(to)
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(w, line[len("01KAC6T0V5V3YQ2M8Z9E4XW7RD"):]) // Flush returns its error
+	}
+	return w.Flush()
 }
 
 // ExportFile is Export into a file of mode 0600, which is whole or not there. A file of that

@@ -24,11 +24,11 @@ import (
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
-	"claudemem/internal/serve/agentfiles"
 )
 
 // Forgetting is what Forget did, or would do.
@@ -63,9 +63,7 @@ func WouldForget(ctx context.Context, dataDir string, f memory.Forgetting) (Forg
 	found, err := s.WouldForget(ctx, f)
 	result := Forgetting{Forgotten: found}
 	if list, err := backup.List(dataDir); err == nil && !found.Empty() {
-		for _, b := range list {
-			result.Backups = append(result.Backups, b.Name)
-		}
+		result.Backups = collect.Map(list, func(b backup.Backup) string { return b.Name })
 	}
 	if names, err := wire.SpoolOf(dataDir).List(time.Now()); err == nil {
 		result.Spooled = len(names)
@@ -234,12 +232,9 @@ func (e *eraser) clean(ctx context.Context, s *store.Store, f *memory.Forgetting
 	e.logs()
 	e.conversations()
 	for _, project := range e.result.Projects {
-		targets, _ := agentfiles.ParseTargets(e.settings.Items(settings.KeyAgentFiles)) // a wrong value is off
-		written, failed, err := syncFiles(ctx, s, e.dataDir, project, targets)
+		written, failed, err := syncFiles(ctx, s, e.dataDir, project, fileTargets(e.settings))
 		e.result.Files += written
-		for _, file := range failed {
-			e.result.Left = append(e.result.Left, project+string(filepath.Separator)+file)
-		}
+		e.result.Left = append(e.result.Left, collect.Map(failed, func(file string) string { return project + string(filepath.Separator) + file })...)
 		if err != nil {
 			e.left("agent files of "+project, err)
 		}

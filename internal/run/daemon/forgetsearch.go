@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/capture/repo"
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/care"
@@ -177,7 +178,7 @@ func distinct(ctx context.Context, database string, texts []string) ([]string, e
 // for what was erased. It deletes those that are claude-mem's own and derived or left over, and
 // notes the others.
 func (e *eraser) search(ctx context.Context) {
-	root := realPath(e.dataDir)
+	root := repo.Resolve(e.dataDir)
 	e.within(ctx, root, func(path string) (*needles, string) {
 		rel, _ := filepath.Rel(root, path) // it is below, or a link leads there
 		switch base := filepath.Base(path); {
@@ -193,7 +194,7 @@ func (e *eraser) search(ctx context.Context) {
 	})
 	for what, paths := range map[string][]string{"a transcript of the host": e.transcripts(), "an export": exportsOf(e.dataDir)} {
 		for _, path := range paths {
-			e.within(ctx, realPath(path), func(string) (*needles, string) { return e.sought, what + " has what was forgotten" })
+			e.within(ctx, repo.Resolve(path), func(string) (*needles, string) { return e.sought, what + " has what was forgotten" })
 		}
 	}
 	slices.Sort(e.result.Left)
@@ -204,7 +205,7 @@ func (e *eraser) search(ctx context.Context) {
 func (e *eraser) within(ctx context.Context, path string, what func(path string) (*needles, string)) {
 	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type()&fs.ModeSymlink != 0 {
-			if info, err := os.Stat(path); err == nil && info.IsDir() {
+			if openfile.IsDir(path) {
 				e.within(ctx, path+string(os.PathSeparator), what)
 				return nil
 			}
@@ -237,7 +238,7 @@ func (e *eraser) transcripts() (list []string) {
 	if config != "" && len(e.result.Projects) > 0 {
 		list = append(list, filepath.Join(config, "history.jsonl"))
 		for _, project := range e.result.Projects {
-			for _, dir := range merged([]string{project}, []string{realPath(project)}) {
+			for _, dir := range merged([]string{project}, []string{repo.Resolve(project)}) {
 				folder := claudedir.Transcripts(config, dir)
 				below, _ := filepath.Glob(folder + "-*") // sessions that were started in a folder of it
 				list = append(append(list, folder), below...)
@@ -253,14 +254,6 @@ func (e *eraser) transcripts() (list []string) {
 		}
 	}
 	return merged(list, nil)
-}
-
-// realPath returns a path without links, as it is if it leads nowhere.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
 }
 
 // exportsName is the file with the paths of exports, each as a line of JSON.

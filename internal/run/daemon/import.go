@@ -203,9 +203,9 @@ func CountRecords(from Records) (Importing, error) {
 		return answer, nil
 	}
 	err := f.run(context.Background())
-	for _, project := range slices.Sorted(maps.Keys(counts)) {
-		f.result.Projects = append(f.result.Projects, ProjectRecords{project, counts[project]})
-	}
+	f.result.Projects = append(f.result.Projects, collect.Map(slices.Sorted(maps.Keys(counts)), func(project string) ProjectRecords {
+		return ProjectRecords{project, counts[project]}
+	})...)
 	return f.result, err
 }
 

@@ -51,7 +51,7 @@ func (w *Worker) openSearch() {
 		return int(w.settings.get().Duration(settings.KeyRecencyDays) / (24 * time.Hour))
 	}})
 	w.chores = newChores(w.store, w.cfg.Clock, w.log, chore{name: "records", every: daily, do: func(ctx context.Context) error { return w.mendRecords(ctx, pausing(ctx)) }}, chore{name: "index", every: daily, do: w.mendIndex},
-		chore{name: "backup", every: daily, do: w.backUp, early: w.firstBackupDue}, chore{name: "retention", every: daily, do: w.retain},
+		chore{name: "backup", every: daily, do: w.backUp, early: w.firstBackupDue}, chore{name: "retention", every: daily, do: w.retain}, chore{name: "worth", every: daily, do: w.weigh},
 		chore{name: "embedding table", every: trainEvery, do: w.trainTable}, chore{name: "forgotten backups", every: time.Hour, do: w.dropForgotten})
 	w.opened("chores", func(context.Context) error { return w.chores.close() })
 }

@@ -8,6 +8,7 @@ import (
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/capture/queue"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -61,13 +62,8 @@ func (k keeper) AddObservation(ctx context.Context, n memory.NewObservation) (me
 // texts takes private and secret text out of each item; one with nothing left is left
 // out.
 func (k keeper) texts(list []string) []string {
-	var clean []string
-	for _, text := range list {
-		if text = strings.TrimSpace(k.intake.Text(text)); text != "" {
-			clean = append(clean, text)
-		}
-	}
-	return clean
+	clean := collect.Map(list, func(text string) string { return strings.TrimSpace(k.intake.Text(text)) })
+	return collect.Keep(clean, func(text string) bool { return text != "" })
 }
 
 // EditObservation implements api.Keeper. Private and secret text is taken out first.

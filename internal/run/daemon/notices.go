@@ -59,11 +59,8 @@ func (w *Worker) clearOld(ctx context.Context) {
 		provider, _ := n.Trouble()
 		gone := provider != "" && provider != chosen
 		old := n.Key == accounts.NoticeLost && n.Told && n.At < memory.MillisOf(w.cfg.Clock().Add(-lostNoticeTime))
-		if !gone && !old {
-			continue
-		}
-		if err := w.store.ClearNotice(ctx, n.Key); err != nil {
-			w.log.Warn("clear notice", "key", n.Key, "error", err)
+		if gone || old {
+			w.warn(ctx, "clear notice "+n.Key, w.store.ClearNotice(ctx, n.Key))
 		}
 	}
 }

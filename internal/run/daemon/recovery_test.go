@@ -167,7 +167,7 @@ func TestDamageWhileServing(t *testing.T) {
 	overwritePage(t, path, "observations")
 	dropCachedPages(t, path)
 	peer := peerOf(t, dir)
-	var page api.Listing[api.Observation]
+	var page api.Page[api.Observation]
 	if err := peer.Do(t.Context(), http.MethodGet, "/api/observations", nil, &page); err == nil {
 		t.Fatal("the damaged list was answered")
 	}

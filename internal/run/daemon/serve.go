@@ -87,7 +87,7 @@ func (w *Worker) vocabulary() (types, concepts []string) {
 // directories from which the host would load its own files. It sets nothing if the project's
 // directory is gone.
 func placeOf(r *api.ContextRequest) {
-	if info, err := os.Stat(r.ProjectPath); err != nil || !info.IsDir() {
+	if !openfile.IsDir(r.ProjectPath) {
 		return
 	}
 	id := repo.Identify("", r.ProjectPath)

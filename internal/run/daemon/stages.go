@@ -41,6 +41,7 @@ type stages struct {
 	searcher *search.Searcher
 	chores   *chores
 	files    *fileSync
+	devices  *deviceSync
 
 	settings  *live
 	providers *providers
@@ -89,7 +90,9 @@ func (w *Worker) openStages(ctx context.Context) error {
 	}
 	w.intake = intake.New(w.queue, taking)
 	w.past = newPastIntake(w.store.Known, w.queue, taking)
-	w.past.inWork = w.store.InWork
+	w.past.undone = func(ctx context.Context) ([]memory.Backlog, map[memory.SessionID]int, error) {
+		return w.store.Undone(ctx, memory.MillisOf(w.cfg.Clock()))
+	}
 	w.inbox = newInbox(wire.SpoolOf(w.cfg.DataDir), w.ingestAll, w.store.RecordInjection, w.log, w.cfg.Clock)
 
 	distiller := offline.New()
@@ -100,6 +103,8 @@ func (w *Worker) openStages(ctx context.Context) error {
 	if err := w.openFiles(ctx); err != nil {
 		return err
 	}
+
+	w.openDevices()
 
 	options := RecallOptions(w.cfg.Settings, w.store)
 	options.Bounds = func(o *block.Options, with string) { bounds(o, w.settings.get().With("context", with)) }
@@ -182,7 +187,7 @@ func RecallOptions(s *settings.Settings, mem *store.Store) block.Options {
 	o := block.Options{
 		Distiller: observer.Marking{Distiller: offline.New(), Foreign: mem},
 		StartLine: func() bool { return s.Bool(settings.KeyStartLine) },
-		Trial:     mem.Trial,
+		Trial:     mem.TrialOf,
 		Slack:     settings.Slack(os.Getenv),
 	}
 	bounds(&o, s)
@@ -227,6 +232,6 @@ func (w *Worker) openReminder(tree recall.WorkTree) {
 		Clock:    w.cfg.Clock,
 		Slack:    settings.Slack(os.Getenv),
 		On:       func() bool { return w.settings.get().Bool(settings.KeyRecall) },
-		Trial:    w.store.Trial,
+		Trial:    w.store.TrialOf,
 	})
 }

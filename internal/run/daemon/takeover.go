@@ -14,6 +14,7 @@ import (
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
@@ -111,7 +112,10 @@ func takeOver(ctx context.Context, dataDir string, peer *api.Remote, other api.I
 func Change(ctx context.Context, dataDir string, create bool, do func(api.Memory) error) error {
 	ask := func(worker *api.Remote) error { return do(worker.Memory) }
 	return workerOr(ctx, dataDir, create, ask, func(s *store.Store) error {
-		local := &api.Local{Store: s, Keeper: keeper{Store: s, intake: intake.New(nil, intake.Options{})}}
+		local := &api.Local{Store: s, Keeper: keeper{Store: s, intake: intake.New(nil, intake.Options{})}, AgentFiles: func() bool {
+			resolved, _ := settings.Load(dataDir, os.Getenv) // of an unreadable file the defaults, in which it is off
+			return len(fileTargets(resolved)) > 0
+		}}
 		return do(local.Memory())
 	})
 }

@@ -400,14 +400,11 @@ func checkSpool(_ context.Context, e *exam) ([]Finding, string) {
 
 // spooled returns the names of the deliveries in the spool, without those that are being
 // written or were set aside.
-func spooled(spool wire.Spool) (names []string, err error) {
+func spooled(spool wire.Spool) ([]string, error) {
 	entries, err := os.ReadDir(spool.Dir)
-	for _, entry := range entries {
-		if !entry.IsDir() && strings.HasSuffix(entry.Name(), ".json") {
-			names = append(names, entry.Name())
-		}
-	}
-	return names, err
+	return collect.Pick(entries, func(e os.DirEntry) (string, bool) {
+		return e.Name(), !e.IsDir() && strings.HasSuffix(e.Name(), ".json")
+	}), err
 }
 
 // spoolFiles returns the findings about the deliveries in the spool: unreadable ones, those of a

@@ -135,7 +135,7 @@ func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 	switch {
 	case len(enabled) == 0 && len(seen.Ours) > 0:
 		list = append(list, e.found("plugin-disabled", "the plugin "+seen.Ours[0].ID+" is disabled", "id", seen.Ours[0].ID))
-	case len(enabled) == 0 && len(list) == 0 && len(e.agents()) > 0 && !isDir(e.HostDir):
+	case len(enabled) == 0 && len(list) == 0 && len(e.agents()) > 0 && !openfile.IsDir(e.HostDir):
 		return nil, "Claude Code is not used here"
 	case len(enabled) == 0 && len(list) == 0:
 		list = append(list, e.found("plugin-missing", "Claude Code has no hooks of claude-mem"))
@@ -143,12 +143,10 @@ func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 		list = append(list, e.found("plugin-twice", fmt.Sprintf("the hooks are registered %d times: %s", len(enabled),
 			strings.Join(collect.Map(enabled, func(r install.Registration) string { return r.ID }), ", "))))
 	}
-	for _, r := range enabled {
-		list = append(list, e.registration(ctx, r)...)
-	}
-	for _, r := range collect.Keep(seen.Others, isEnabled) {
-		list = append(list, e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", r.ID))
-	}
+	list = append(list, collect.Flat(enabled, func(r install.Registration) []Finding { return e.registration(ctx, r) })...)
+	list = append(list, collect.Map(collect.Keep(seen.Others, isEnabled), func(r install.Registration) Finding {
+		return e.found("node-plugin", "claude-mem for Node is enabled too: "+r.ID, "id", r.ID)
+	})...)
 	if len(list) > 0 {
 		return list, ""
 	}
@@ -156,11 +154,6 @@ func checkPlugin(ctx context.Context, e *exam) ([]Finding, string) {
 		return nil, r.ID + " " + r.Version + " is enabled"
 	}
 	return nil, "the hooks are in " + enabled[0].ID
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // registration returns the findings about a plugin or a settings file with our hooks: files that

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/model/claude"
@@ -170,6 +172,31 @@ func checkAgentFiles(_ context.Context, e *exam) ([]Finding, string) {
 		}
 	}
 	return list, strings.Join(on, ", ") + ": no file was refused"
+}
+
+// checkExperiment tells of an experiment that runs, and reports what spoils it.
+func checkExperiment(ctx context.Context, e *exam) ([]Finding, string) {
+	s, err := e.database()
+	if err != nil {
+		return nil, unread(err)
+	}
+	t, err := s.Trial(ctx)
+	if err != nil {
+		return nil, unread(err)
+	}
+	off := ""
+	for _, name := range slices.Sorted(maps.Keys(t.Places)) {
+		if place, is := strings.CutPrefix(name, memory.PlaceOff+":"); is {
+			off += "; switched off, as they did harm: lines at a " + strings.TrimSuffix(place, ":")
+		}
+	}
+	if !t.Runs() {
+		return nil, "off" + off
+	}
+	if on := e.settings().Items(settings.KeyAgentFiles); len(on) > 0 && on[0] != "off" {
+		return []Finding{e.found("experiment-agent-files", fmt.Sprintf("experiment %d runs, and AGENT_FILES is %s", t.ID, strings.Join(on, ", ")))}, ""
+	}
+	return nil, fmt.Sprintf("experiment %d runs since %s: %s", t.ID, t.StartedAt.Time().Format(time.DateOnly), t.Said()+off)
 }
 
 // capText returns a token cap in words, "no cap" for 0.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
@@ -58,12 +59,9 @@ func (e *exam) runningWorker(state control.Status) []Finding {
 	case state.Version != e.Version:
 		list = append(list, e.found("worker-version", versions))
 	}
-	for _, name := range slices.Sorted(maps.Keys(state.Stages)) {
-		if how := state.Stages[name]; how != "ok" && !reportedElsewhere[name] {
-			list = append(list, e.found("worker-stage", name+": "+how))
-		}
-	}
-	return list
+	return append(list, collect.Pick(slices.Sorted(maps.Keys(state.Stages)), func(name string) (Finding, bool) {
+		return e.found("worker-stage", name+": "+state.Stages[name]), state.Stages[name] != "ok" && !reportedElsewhere[name]
+	})...)
 }
 
 // absentWorker returns the findings about a worker that does not answer: one that holds the lock

@@ -2,9 +2,9 @@
 // one line and its fix in another.
 //
 // A [Check] is a row of the table in table.go, with the problems that it may find. A
-// [Kind] is such a problem: its stable name, its meaning and its fix. A [Finding] is the
-// result of a check: a kind, or that nothing is wrong. docs/doctor.md is generated from
-// the table.
+// [Kind] is such a problem: its stable name and its fix. A [Finding] is the result of a
+// check: a kind, or that nothing is wrong. docs/doctor.md explains checks and kinds; a test
+// compares it with the table.
 //
 // Guarantees: [Examine] changes nothing that lasts. Every check ends, by itself or by
 // its time limit; one that panics or hangs is a finding of its own. So there is always

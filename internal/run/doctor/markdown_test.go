@@ -1,45 +1,52 @@
 package doctor
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
 
-// Markdown returns docs/doctor.md, generated from the table.
-func Markdown() string {
+// explanation finds what docs/doctor.md says of a check and of a finding: these texts are its own.
+var (
+	checkExplained   = regexp.MustCompile(`(?m)^## (\S+)\n\nChecks (\S.*)\.$`)
+	findingExplained = regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| [a-z]* \\| ([^|]*?) \\|")
+)
+
+// withTable returns docs/doctor.md with the names, states and fixes of the table, and the explanations
+// that the page has of them; it fails for a check or finding without one.
+func withTable(t *testing.T, page string) string {
+	t.Helper()
+	explained := map[string]string{}
+	for _, found := range append(checkExplained.FindAllStringSubmatch(page, -1), findingExplained.FindAllStringSubmatch(page, -1)...) {
+		explained[found[1]+"/"+found[0][:1]] = found[2]
+	}
+	explain := func(kind, name string) string {
+		if explained[name+"/"+kind] == "" {
+			t.Errorf("docs/doctor.md does not explain %s", name)
+		}
+		return explained[name+"/"+kind]
+	}
 	var b strings.Builder
-	b.WriteString(`# Doctor
-
-This page is generated from the table in package doctor.
-
-` + "`claude-mem doctor`" + ` checks everything that claude-mem needs. Each problem is a line of text and a line with its fix. doctor
-changes nothing; ` + "`--fix`" + ` repairs the problems marked below and checks again: modes of claude-mem's own files, files that dead
-processes left behind, the worker, the search index. It never changes the database, the settings, or a file of another
-program. Each check has a time limit, and a check that fails is a finding of its own.
-
-` + "`--online`" + ` asks a provider with an API whether it accepts the key, which costs nothing. Without it nothing is sent, and the
-outcome of the last calls counts.
-
-The exit code is 0 when nothing is wrong or there are only warnings, and 9 when something is broken. ` + "`--json`" + ` prints the same
-for programs; the names of checks and findings are stable.
-
-`)
+	writeKinds := func(kinds []Kind) {
+		b.WriteString("| finding | | means | fix | `--fix` |\n|---|---|---|---|---|\n")
+		for _, k := range kinds {
+			heals := ""
+			if k.Remedy != "" {
+				heals = "yes"
+			}
+			b.WriteString("| `" + k.Name + "` | " + string(k.Status) + " | " + explain("|", k.Name) + " | " + codeOf(k.Fix) + " | " + heals + " |\n")
+		}
+		b.WriteString("\n")
+	}
+	before, _, _ := strings.Cut(page, "\n## ")
+	b.WriteString(before + "\n")
 	for _, c := range Checks() {
-		b.WriteString("## " + c.Name + "\n\nChecks " + c.Looks + ".\n\n")
-		writeKinds(&b, c.Kinds)
+		b.WriteString("## " + c.Name + "\n\nChecks " + explain("#", c.Name) + ".\n\n")
+		writeKinds(c.Kinds)
 	}
 	b.WriteString("## any check\n\n")
-	writeKinds(&b, anyCheck)
+	writeKinds(anyCheck)
 	return strings.TrimRight(b.String(), "\n") + "\n"
-}
-
-func writeKinds(b *strings.Builder, kinds []Kind) {
-	b.WriteString("| finding | | means | fix | `--fix` |\n|---|---|---|---|---|\n")
-	for _, k := range kinds {
-		heals := ""
-		if k.Remedy != "" {
-			heals = "yes"
-		}
-		b.WriteString("| `" + k.Name + "` | " + string(k.Status) + " | " + k.Meaning + " | " + codeOf(k.Fix) + " | " + heals + " |\n")
-	}
-	b.WriteString("\n")
 }
 
 // codeOf marks a fix as code when it is a command and nothing else.

@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/capture/hook"
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
 
@@ -229,7 +230,7 @@ func (in *AgentInstaller) PlanRemoval() (*AgentRemoval, error) {
 			r.Files = append(r.Files, userChange(s.path, s.now, after))
 		}
 	}
-	if (book != nil || len(r.Files) > 0) && len(in.installs()) == 0 && slices.ContainsFunc(in.programs(), exists) {
+	if (book != nil || len(r.Files) > 0) && len(in.installs()) == 0 && slices.ContainsFunc(in.programs(), openfile.Exists) {
 		r.Directories = append(r.Directories, in.binDir())
 	}
 	return r, nil

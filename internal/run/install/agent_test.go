@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"claudemem/internal/capture/hook"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
 
@@ -74,7 +75,7 @@ func (p *agentPlace) same(before map[string]string) {
 		}
 	}
 	for _, dir := range []string{"bin", filepath.Join("backups", "install")} {
-		if exists(filepath.Join(p.data, dir)) {
+		if openfile.Exists(filepath.Join(p.data, dir)) {
 			p.t.Errorf("%s was left behind", dir)
 		}
 	}
@@ -352,7 +353,7 @@ func TestAgentAndClaudeCode(t *testing.T) {
 	if len(state) != 1 || !state[0].Recorded || state[0].Hooks != 7 || !state[0].Server || len(state[0].Missing)+len(state[0].Unreadable) != 0 {
 		t.Errorf("state %+v", state)
 	}
-	if removal := claude.uninstall(); len(removal.Elsewhere) != 0 || !exists(filepath.Join(p.data, "bin", "claude-mem-hook")) {
+	if removal := claude.uninstall(); len(removal.Elsewhere) != 0 || !openfile.Exists(filepath.Join(p.data, "bin", "claude-mem-hook")) {
 		t.Errorf("elsewhere %q, or the programs are gone", removal.Elsewhere)
 	}
 	p.uninstall()

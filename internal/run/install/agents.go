@@ -2,7 +2,6 @@ package install
 
 import (
 	"cmp"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/hook"
+	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
 
@@ -282,18 +283,15 @@ func (a *Agent) History(getenv func(string) string, home string) string {
 // IsFound reports whether the agent seems to be used here: it has its configuration
 // directory, or its command is in PATH.
 func (a *Agent) IsFound(getenv func(string) string, home string) bool {
-	if info, err := os.Stat(a.Dir(getenv, home)); err == nil && info.IsDir() {
-		return true
-	}
 	_, err := exec.LookPath(a.Program)
-	return err == nil
+	return err == nil || openfile.IsDir(a.Dir(getenv, home))
 }
 
 // path returns the path of a file in the configuration directory dir; "" for one that is left alone.
 func (f *agentFile) path(dir string) string {
 	for _, name := range f.names {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if exists(path) || f.found && exists(filepath.Dir(path)) {
+		if openfile.Exists(path) || f.found && openfile.Exists(filepath.Dir(path)) {
 			return path
 		}
 	}
@@ -304,13 +302,9 @@ func (f *agentFile) path(dir string) string {
 }
 
 // in returns the agent's files in the configuration directory dir, without their contents.
-func (a *Agent) in(dir string) (list []agentState) {
-	for i := range a.files {
-		if path := a.files[i].path(dir); path != "" {
-			list = append(list, agentState{file: &a.files[i], path: path})
-		}
-	}
-	return list
+func (a *Agent) in(dir string) []agentState {
+	all := collect.MapPtr(a.files, func(f *agentFile) agentState { return agentState{file: f, path: f.path(dir)} })
+	return collect.Keep(all, func(s agentState) bool { return s.path != "" })
 }
 
 // AgentState is what an agent's files say about claude-mem.
@@ -373,17 +367,9 @@ func (a *Agent) read(dir string) AgentState {
 		}
 		events = append(events, o.Events...)
 		s.Server = s.Server || o.Server != ""
-		for _, program := range []string{o.Hook, o.Server} {
-			if program != "" {
-				s.Programs = append(s.Programs, filepath.FromSlash(program))
-			}
-		}
+		s.Programs = append(s.Programs, collect.Pick([]string{o.Hook, o.Server}, func(p string) (string, bool) { return filepath.FromSlash(p), p != "" })...)
 	}
 	s.Hooks = len(events)
-	for _, c := range hook.Commands(a.Host, runtime.GOOS, "") {
-		if !slices.Contains(events, c.Event) {
-			s.Missing = append(s.Missing, c.Event)
-		}
-	}
+	s.Missing = collect.Pick(hook.Commands(a.Host, runtime.GOOS, ""), func(c hook.Command) (string, bool) { return c.Event, !slices.Contains(events, c.Event) })
 	return s
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
 
@@ -332,13 +333,13 @@ func TestLeftoversOfKilledCopies(t *testing.T) {
 		}
 		run()
 		for _, path := range left {
-			if exists(path) {
+			if openfile.Exists(path) {
 				t.Errorf("%s leaves %s", name, path)
 			}
 		}
 	}
 	p.uninstall()
-	if exists(filepath.Join(p.data, "bin")) {
+	if openfile.Exists(filepath.Join(p.data, "bin")) {
 		t.Error("the directory of the programs is left")
 	}
 }

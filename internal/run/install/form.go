@@ -99,7 +99,7 @@ func (f jsonHooks) add(in *Installer, host memory.Host, now []byte) ([]byte, err
 }
 
 func (f jsonHooks) strip(in *Installer, now, before []byte) ([]byte, error) {
-	return stripJSON(now, before, func(d, old *jsonscan.Document) {
+	return stripJSON(jsonscan.ParseRelaxed, now, before, false, func(d, old *jsonscan.Document) {
 		in.removeHooks(d, old)
 		if f.servers {
 			in.removeServer(d, "mcpServers")
@@ -138,20 +138,21 @@ func (o *ours) note(event, command string) {
 	}
 }
 
-// stripJSON removes our entries by remove from JSON that may have comments, and then the
-// members of empties that are empty objects and were not there before. Without an entry of ours, now
-// itself is returned. A before that cannot be parsed counts as empty.
-func stripJSON(now, before []byte, remove func(d, old *jsonscan.Document), empties ...string) ([]byte, error) {
-	d, err := jsonscan.ParseRelaxed(now)
+// stripJSON removes our entries by remove from JSON, which parse parses, and then the members of
+// empties that are empty objects and were not there before. Without an entry of ours, now itself is
+// returned, unless it is known that before is what was there before the install. A before that cannot
+// be parsed counts as empty.
+func stripJSON(parse func([]byte) (*jsonscan.Document, error), now, before []byte, known bool, remove func(d, old *jsonscan.Document), empties ...string) ([]byte, error) {
+	d, err := parse(now)
 	if err != nil {
 		return nil, err
 	}
-	old, err := jsonscan.ParseRelaxed(before)
+	old, err := parse(before)
 	if err != nil {
 		old = new(jsonscan.Document)
 	}
 	remove(d, old)
-	if bytes.Equal(d.Bytes(), now) {
+	if !known && bytes.Equal(d.Bytes(), now) {
 		return now, nil // no entry of ours: the empty objects are the user's
 	}
 	removeEmpty(d, old, empties)
@@ -388,7 +389,7 @@ func (f jsonServers) add(in *Installer, _ memory.Host, now []byte) ([]byte, erro
 }
 
 func (f jsonServers) strip(in *Installer, now, before []byte) ([]byte, error) {
-	return stripJSON(now, before, func(d, _ *jsonscan.Document) { in.removeServer(d, f.key) }, f.key)
+	return stripJSON(jsonscan.ParseRelaxed, now, before, false, func(d, _ *jsonscan.Document) { in.removeServer(d, f.key) }, f.key)
 }
 
 func (f jsonServers) isBlank(data []byte) bool { return sameJSON(data, nil, f.key) }

@@ -104,11 +104,7 @@ func hookEntries(d *jsonscan.Document, event string) [][]byte {
 
 // hookCommands returns the commands of an event's hooks.
 func hookCommands(d *jsonscan.Document, event string) []string {
-	var commands []string
-	for _, entry := range hookEntries(d, event) {
-		commands = append(commands, commandsOf(entry)...)
-	}
-	return commands
+	return collect.Flat(hookEntries(d, event), commandsOf)
 }
 
 // commandsOf returns the commands of an entry, which is a group of hooks or one hook; ""
@@ -178,23 +174,7 @@ func (in *Installer) samePath(a, b string) bool {
 // if known is true: objects that are empty now and that it does not have are removed
 // too. If it is not known, they are removed only with entries of ours.
 func (in *Installer) without(f hostFile, data, baseline []byte, known bool) ([]byte, error) {
-	d, err := jsonscan.Parse(data)
-	if err != nil {
-		return nil, err
-	}
-	if d.IsEmpty() {
-		return data, nil
-	}
-	before, err := jsonscan.Parse(baseline)
-	if err != nil {
-		before = new(jsonscan.Document)
-	}
-	f.strip(in, d, before)
-	if !known && bytes.Equal(d.Bytes(), data) {
-		return data, nil // no entry of ours: the empty objects are the user's
-	}
-	removeEmpty(d, before, f.empties)
-	return d.Bytes(), nil
+	return stripJSON(jsonscan.Parse, data, baseline, known, func(d, before *jsonscan.Document) { f.strip(in, d, before) }, f.empties...)
 }
 
 // isBlank reports whether a file has no entries: it is missing, empty, or as the host's CLI makes a new

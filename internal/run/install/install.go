@@ -155,7 +155,7 @@ func (in *Installer) Plan(wish Wish) (*Plan, error) {
 			WithHint("`claude-mem uninstall` first; the memory stays")
 	}
 	p := &Plan{
-		Method: wish.Method, ConfigDir: in.opts.ConfigDir, Directory: in.opts.DataDir, Program: in.programPath(PluginName), Version: version, Others: h.others(), NodeData: exists(filepath.Join(in.opts.DataDir, "claude-mem.db")),
+		Method: wish.Method, ConfigDir: in.opts.ConfigDir, Directory: in.opts.DataDir, Program: in.programPath(PluginName), Version: version, Others: h.others(), NodeData: openfile.Exists(filepath.Join(in.opts.DataDir, "claude-mem.db")),
 		host: h, book: book,
 		Plugin: []Change{}, Files: []Change{}, Commands: [][]string{}, Disable: []string{},
 	}

@@ -14,6 +14,7 @@ import (
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/jsonscan"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
 
@@ -72,11 +73,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 	}
 	r.Uses, _, _ = in.withoutCounters(h)
 	if book != nil {
-		for _, id := range book.Disabled {
-			if string(h.docs[atSettings].Get("enabledPlugins", id)) == "false" {
-				r.Enable = append(r.Enable, id)
-			}
-		}
+		r.Enable = append(r.Enable, collect.Keep(book.Disabled, func(id string) bool { return string(h.docs[atSettings].Get("enabledPlugins", id)) == "false" })...)
 	}
 	is := in.entries(h)
 	// Never `plugin uninstall`: CLI 2.1.197 goes by the name before the @ and takes
@@ -84,11 +81,7 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 	if in.opts.CLI != nil && is.known != "" {
 		r.Commands = append(r.Commands, []string{"plugin", "marketplace", "remove", Marketplace})
 	}
-	for _, m := range in.installs() {
-		if m.Host == "" {
-			r.Elsewhere = append(r.Elsewhere, m.ConfigDir)
-		}
-	}
+	r.Elsewhere = append(r.Elsewhere, collect.Pick(in.installs(), func(m *manifest) (string, bool) { return m.ConfigDir, m.Host == "" })...)
 	dirs := []string{
 		filepath.Join(in.opts.ConfigDir, "plugins", "cache", Marketplace),
 		// The plugin's own data, which the host makes for every plugin; we keep nothing there.
@@ -97,8 +90,8 @@ func (in *Installer) PlanRemoval() (*Removal, error) {
 	if len(r.Elsewhere) == 0 {
 		dirs = append(dirs, in.shop)
 	}
-	r.Directories = append(r.Directories, collect.Keep(dirs, exists)...)
-	if len(in.installs()) == 0 && slices.ContainsFunc(in.programs(), exists) {
+	r.Directories = append(r.Directories, collect.Keep(dirs, openfile.Exists)...)
+	if len(in.installs()) == 0 && slices.ContainsFunc(in.programs(), openfile.Exists) {
 		r.Directories = append(r.Directories, in.binDir())
 	}
 	return r, nil
@@ -227,11 +220,6 @@ func (in *Installer) programs() []string {
 	return []string{in.programPath(HookProgram), in.programPath(PluginName)}
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // removePrograms removes the programs, and their directory when nothing else is in it.
 // Windows cannot remove a program that runs, such as this one: it is renamed.
 func (in *Installer) removePrograms() error {
@@ -324,11 +312,9 @@ func (in *Installer) withoutCounters(h *host) (names []string, now, after []byte
 	if err != nil || d.IsEmpty() || len(h.others()) > 0 {
 		return names, nil, nil
 	}
-	for _, skill := range slices.Clone(d.Keys("skillUsage")) {
-		if strings.HasPrefix(skill, PluginName+":") && d.Remove("skillUsage", skill) {
-			names = append(names, skill)
-		}
-	}
+	names = append(names, collect.Keep(slices.Clone(d.Keys("skillUsage")), func(skill string) bool {
+		return strings.HasPrefix(skill, PluginName+":") && d.Remove("skillUsage", skill)
+	})...)
 	if d.Remove("pluginUsage", PluginID) {
 		names = append(names, PluginID)
 	}

@@ -13,22 +13,13 @@ import (
 	"claudemem/internal/memory"
 )
 
-// Page is a page of a list.
+// Page is a page of a list; one of records has a format.
 type Page[T any] struct {
-	Count   int `json:"count"`
-	Total   int `json:"total"`
-	Limit   int `json:"limit"`
-	Offset  int `json:"offset"`
-	Results []T `json:"results"`
-}
-
-// Listing is a page of records in a format.
-type Listing[T any] struct {
 	Count   int    `json:"count"`
 	Total   int    `json:"total"`
 	Limit   int    `json:"limit"`
 	Offset  int    `json:"offset"`
-	Format  string `json:"format"`
+	Format  string `json:"format,omitempty"`
 	Results []T    `json:"results"`
 }
 
@@ -53,13 +44,9 @@ type SearchPage struct {
 // shows them. clean makes a harmless line of what the text said.
 func (p *SearchPage) Notes(lines []Line, zone *time.Location, clean func(string) string) (notes []string) {
 	if u := p.Understood; u != nil {
-		notes = u.Reading(zone, clean)
-		for _, wrong := range slices.Sorted(maps.Keys(u.Corrected)) {
-			notes = append(notes, fmt.Sprintf("No record has %q; searched for %q.", clean(wrong), clean(u.Corrected[wrong])))
-		}
-		for _, note := range u.Notes {
-			notes = append(notes, strings.TrimSuffix(clean(note), ".")+".")
-		}
+		notes = slices.Concat(u.Reading(zone, clean), collect.Map(slices.Sorted(maps.Keys(u.Corrected)), func(wrong string) string {
+			return fmt.Sprintf("No record has %q; searched for %q.", clean(wrong), clean(u.Corrected[wrong]))
+		}), collect.Map(u.Notes, func(note string) string { return strings.TrimSuffix(clean(note), ".") + "." }))
 	}
 	n := 0
 	for n < len(lines) && p.Results[lines[len(lines)-1-n].First].Score == 0 {
@@ -274,6 +261,36 @@ type BackfillAnswer struct {
 // BackfillPath is the route that takes in events of transcripts: POST, BackfillRequest,
 // BackfillAnswer.
 const BackfillPath = "/api/admin/backfill"
+
+// DevicesRequest asks for a sync with the other devices of the memory now, or with an action to change which there are:
+// "retire" a device, or "rekey" the folder.
+type DevicesRequest struct {
+	Action string `json:"action,omitempty"`
+	Device string `json:"device,omitempty"`
+	// Project is a directory whose project has perhaps no records yet: those that wait for it become its.
+	Project string `json:"project,omitempty"`
+}
+
+// DevicesAnswer counts the records that a sync has sent and received, and those of them that were not here.
+type DevicesAnswer struct {
+	Sent     int `json:"sent"`
+	Received int `json:"received"`
+	Added    int `json:"added"`
+	// Refused are files of the folder that were not taken in, told once.
+	Refused []RefusedFile `json:"refused"`
+	// Words are those of a new secret, Fault how the exchange failed after that was made.
+	Words []string `json:"words,omitempty"`
+	Fault string   `json:"fault,omitempty"`
+}
+
+// RefusedFile is a file of the folder, and why it was refused.
+type RefusedFile struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// DevicesPath is the route that syncs with other devices: POST, DevicesRequest, DevicesAnswer.
+const DevicesPath = "/api/admin/devices"
 
 // OpenCode is a code that lets a browser in once, by /open?code=CODE.
 type OpenCode struct {

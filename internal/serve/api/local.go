@@ -75,6 +75,7 @@ type Keeper interface {
 	EditObservation(ctx context.Context, id memory.ObservationID, edit memory.ObservationEdit) (memory.Observation, error)
 	HideObservation(ctx context.Context, id memory.ObservationID, purge bool) (purged memory.Millis, err error)
 	RestoreObservation(ctx context.Context, id memory.ObservationID) (memory.Observation, error)
+	MergeObservations(ctx context.Context, m memory.ObservationMerge) (memory.ObservationMerge, error)
 	AddLearning(ctx context.Context, l memory.Learning) (memory.Learning, error)
 	EditLearning(ctx context.Context, id int64, edit memory.LearningEdit) (memory.Learning, error)
 	AddAlias(ctx context.Context, path, project string) (memory.ProjectAlias, error)
@@ -91,9 +92,11 @@ type Keeper interface {
 	// RecordLookup notes that a session has read observations in full; an empty
 	// hostSessionID is an unknown session.
 	RecordLookup(ctx context.Context, host memory.Host, hostSessionID string, ids ...memory.ObservationID) error
-	// BeginTrial begins a trial with shares in percent; CodeConflict while one runs.
-	BeginTrial(ctx context.Context, share, placebo int) (memory.Trial, error)
+	// BeginTrial begins a trial with the shares of begun; CodeConflict while one runs.
+	BeginTrial(ctx context.Context, begun memory.Trial) (memory.Trial, error)
 	EndTrial(ctx context.Context) error
+	// SetPlace stores that a place is in a state from now on, in a project or in all ("").
+	SetPlace(ctx context.Context, state, place, project string) error
 }
 
 // Local answers the calls of a Memory in this process. With a nil Keeper, only the methods that read
@@ -105,25 +108,25 @@ type Local struct {
 	Keeper   Keeper
 	// Vocabulary returns the types and concepts of the mode; nil: they are not checked.
 	Vocabulary func() (types, concepts []string)
+	// AgentFiles reports whether files of projects get blocks of records; nil: they do not.
+	AgentFiles func() bool
 	// Clock is time.Now when nil.
 	Clock func() time.Time
-}
-
-// search answers Memory.Search.
-func (l *Local) search(ctx context.Context, r SearchRequest) (SearchPage, error) {
-	return l.hits(ctx, r, true)
 }
 
 // SearchKind is Search for one kind of record; the hits have no Kind.
 func (l *Local) SearchKind(ctx context.Context, r SearchRequest, kind memory.RecordKind) (SearchPage, error) {
 	r.Kinds = []string{string(kind)}
-	return l.hits(ctx, r, false)
+	page, err := l.search(ctx, r)
+	for i := range page.Results {
+		page.Results[i].Kind = ""
+	}
+	return page, err
 }
 
-// hits answers a search; withKind adds the kind to each hit. Of a text without a
-// filter only hits that match count: others would be just the newest records. CodeInvalid for a
+// search answers Memory.Search. Of a text without a filter only hits that match count: others would be just the newest records. CodeInvalid for a
 // range that ends before it begins, and an unknown type or concept.
-func (l *Local) hits(ctx context.Context, r SearchRequest, withKind bool) (SearchPage, error) {
+func (l *Local) search(ctx context.Context, r SearchRequest) (SearchPage, error) {
 	q, err := l.query(ctx, &r)
 	if err != nil {
 		return SearchPage{}, err
@@ -145,7 +148,7 @@ func (l *Local) hits(ctx context.Context, r SearchRequest, withKind bool) (Searc
 	}
 	return SearchPage{Query: &r.Query, Count: len(found.Hits), Total: found.Total, Limit: r.Limit, Offset: r.Offset, Format: r.Format,
 		Understood: understood(r.Query, found.Understood),
-		Results:    collect.MapPtr(found.Hits, func(h *memory.Hit) Hit { return hitOf(h, full, withKind) })}, nil
+		Results:    collect.MapPtr(found.Hits, func(h *memory.Hit) Hit { return hitOf(h, full) })}, nil
 }
 
 // query returns the strict filter of a request, in which it writes types in lower case. CodeInvalid
@@ -221,17 +224,14 @@ func (l *Local) timeline(ctx context.Context, r TimelineRequest) (Timeline, erro
 			WithHint("send anchor: an observation's number (123), a session (S12) or an ISO time; or query: its best hit is the anchor")
 	}
 	found, err := l.Searcher.Timeline(ctx, memory.TimelineRequest{Anchor: r.Anchor, Text: r.Query, Project: r.Project, Before: r.Before, After: r.After})
-	if err != nil {
-		return Timeline{}, err
-	}
 	at := max(0, slices.IndexFunc(found.Items, func(i memory.TimelineItem) bool { return i.IsAnchor }))
 	return Timeline{Query: r.Query, Anchor: found.Anchor, AnchorTimestamp: found.AnchorTime,
-		DepthBefore: at, DepthAfter: max(0, len(found.Items)-1-at), Timeline: collect.MapPtr(found.Items, timelineEntry)}, nil
+		DepthBefore: at, DepthAfter: max(0, len(found.Items)-1-at), Timeline: collect.MapPtr(found.Items, timelineEntry)}, err
 }
 
 // timelineEntry returns an item of a timeline as JSON shows it.
 func timelineEntry(i *memory.TimelineItem) Entry {
-	hit := hitOf(&i.Hit, false, true)
+	hit := hitOf(&i.Hit, false)
 	e := hit.Entry()
 	if i.Observation != nil {
 		e.PromptNumber = i.Observation.PromptNumber
@@ -242,13 +242,14 @@ func timelineEntry(i *memory.TimelineItem) Entry {
 }
 
 // observations answers Memory.Observations.
-func (l *Local) observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
+func (l *Local) observations(ctx context.Context, r ObservationsRequest) (Page[Observation], error) {
 	q, err := l.query(ctx, &SearchRequest{Types: r.Types, Dated: Dated{Paged: r.Paged}})
 	if err != nil {
-		return Listing[Observation]{}, err
+		return Page[Observation]{}, err
 	}
 	p, err := pageOf(ctx, q, r.Paged, l.Store.Observations, l.countObservations, func(o *memory.Observation) Observation { return ObservationOf(o, r.Format == FormatFull) })
-	return Listing[Observation]{p.Count, p.Total, p.Limit, p.Offset, r.Format, p.Results}, err
+	p.Format = r.Format
+	return p, err
 }
 
 // countObservations returns how many observations pass a filter.
@@ -264,7 +265,7 @@ func pageOf[Q, S, T any](ctx context.Context, q Q, r Paged, list func(context.Co
 		return Page[T]{}, err
 	}
 	total, err := count(ctx, q)
-	return Page[T]{len(found), total, r.Limit, r.Offset, collect.MapPtr(found, shape)}, err
+	return Page[T]{len(found), total, r.Limit, r.Offset, "", collect.MapPtr(found, shape)}, err
 }
 
 // observation answers Memory.Observation: CodeInvalid for what is neither a number nor a ULID,
@@ -311,7 +312,7 @@ func (l *Local) StreamEvents(ctx context.Context, changes []memory.Change) ([]St
 	found, err := l.Store.RecordsByRefs(ctx, refs...)
 	records := map[memory.RecordRef]*Hit{}
 	for _, h := range found {
-		records[h.RecordRef] = new(hitOf(&h, true, true))
+		records[h.RecordRef] = new(hitOf(&h, true))
 	}
 	return collect.MapPtr(changes, func(c *memory.Change) StreamEvent {
 		return StreamEvent{c.Kind, c.ID, c.Operation, records[c.RecordRef]}
@@ -319,23 +320,20 @@ func (l *Local) StreamEvents(ctx context.Context, changes []memory.Change) ([]St
 }
 
 // summaries answers Memory.Summaries.
-func (l *Local) summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error) {
+func (l *Local) summaries(ctx context.Context, r RecordsRequest) (Page[Summary], error) {
 	return records(ctx, l, memory.RecordSummary, r, func(h *Hit) Summary { return *h.Summary })
 }
 
 // prompts answers Memory.Prompts.
-func (l *Local) prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error) {
+func (l *Local) prompts(ctx context.Context, r RecordsRequest) (Page[Prompt], error) {
 	return records(ctx, l, memory.RecordPrompt, r, func(h *Hit) Prompt { return *h.Prompt })
 }
 
 // records lists records of a kind, the newest first; of returns the record of a hit.
-func records[T any](ctx context.Context, l *Local, kind memory.RecordKind, r RecordsRequest, of func(*Hit) T) (Listing[T], error) {
+func records[T any](ctx context.Context, l *Local, kind memory.RecordKind, r RecordsRequest, of func(*Hit) T) (Page[T], error) {
 	r.Format = cmp.Or(r.Format, FormatFull)
 	page, err := l.SearchKind(ctx, SearchRequest{Session: r.Session, Format: r.Format, Order: string(memory.OrderNewest), Dated: r.Dated}, kind)
-	if err != nil {
-		return Listing[T]{}, err
-	}
-	return Listing[T]{page.Count, page.Total, page.Limit, page.Offset, page.Format, collect.MapPtr(page.Results, of)}, nil
+	return Page[T]{page.Count, page.Total, page.Limit, page.Offset, page.Format, collect.MapPtr(page.Results, of)}, err
 }
 
 // projects answers Memory.Projects.
@@ -351,7 +349,7 @@ func (l *Local) projects(ctx context.Context, r ProjectsRequest) (Page[Project],
 	}
 	found := all[min(r.Offset, len(all)):]
 	found = found[:min(r.Limit, len(found))]
-	return Page[Project]{len(found), len(all), r.Limit, r.Offset, collect.MapPtr(found, func(d *memory.ProjectDigest) Project {
+	return Page[Project]{len(found), len(all), r.Limit, r.Offset, "", collect.MapPtr(found, func(d *memory.ProjectDigest) Project {
 		return Project{memory.ProjectLabel(d.ProjectPath), d.ProjectPath, d.Sessions, d.Observations, d.LastAt, aliases[d.ProjectPath]}
 	})}, nil
 }
@@ -377,12 +375,9 @@ func (l *Local) preview(ctx context.Context, r ContextRequest) (Preview, error) 
 	req := r.Block()
 	req.Explain = true
 	block, err := l.Blocks.Context(ctx, req)
-	if err != nil {
-		return Preview{}, err
-	}
 	return Preview{Text: block.Text, Tokens: block.Tokens, Layers: list(block.Layers), Skipped: list(block.Skipped),
 		Budget: req.Budget, EffectiveBudget: block.Injection.Budget, BuildMS: block.BuildMS,
-		Source: req.Source, ProjectPath: req.ProjectPath, Lines: numbered(block.Text, block.Lines), LeftOut: list(block.LeftOut)}, nil
+		Source: req.Source, ProjectPath: req.ProjectPath, Lines: numbered(block.Text, block.Lines), LeftOut: list(block.LeftOut)}, err
 }
 
 // numbered returns lines with their line numbers in text, from 1. Lines are in the order
@@ -424,10 +419,7 @@ type AliasRequest struct {
 // aliases answers Memory.Aliases.
 func (l *Local) aliases(ctx context.Context, _ AliasesRequest) (Aliases, error) {
 	found, err := l.Store.Aliases(ctx)
-	if err != nil {
-		return Aliases{}, err
-	}
-	return Aliases{len(found), append([]memory.ProjectAlias{}, found...)}, nil // JSON: [] instead of null
+	return Aliases{len(found), list(found)}, err
 }
 
 // SymbolsRequest lists changes of functions and types, the latest first: one net change
@@ -490,7 +482,7 @@ func (l *Local) symbols(ctx context.Context, r SymbolsRequest) (Page[Symbol], er
 		}
 		projects[id] = memory.ProjectLabel(s.ProjectPath)
 	}
-	return Page[Symbol]{len(found), total, q.Limit, q.Offset, collect.MapPtr(found, func(c *memory.SymbolChange) Symbol {
+	return Page[Symbol]{len(found), total, q.Limit, q.Offset, "", collect.MapPtr(found, func(c *memory.SymbolChange) Symbol {
 		return Symbol{c.ID, c.FilePath, c.QualifiedName, c.Kind, c.Signature, c.LineStart, c.LineEnd, c.ChangeType, c.RenamedFrom,
 			projects[c.Session], c.Session, c.SnapshotAt}
 	})}, nil

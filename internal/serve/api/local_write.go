@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -64,11 +65,8 @@ func (b *NewObservation) checked() (memory.NewObservation, error) {
 		paths []string
 		role  memory.FileRole
 	}{{b.FilesModified, memory.FileModified}, {b.FilesRead, memory.FileRead}, {b.Files, memory.FileModified}} {
-		for _, path := range list.paths {
-			if path = strings.TrimSpace(path); path != "" {
-				n.Files = append(n.Files, memory.FileRef{Path: path, Role: list.role})
-			}
-		}
+		paths := collect.Keep(collect.Map(list.paths, strings.TrimSpace), func(path string) bool { return path != "" })
+		n.Files = append(n.Files, collect.Map(paths, func(path string) memory.FileRef { return memory.FileRef{Path: path, Role: list.role} })...)
 	}
 	session, err := scalar(b.SessionID)
 	if err != nil {
@@ -107,7 +105,7 @@ const minSentence = 20
 // trailer of a commit message (Reviewed-on: …) is passed over when other lines follow.
 func firstSentence(s string) string {
 	line, title := text.Line(firstLine(s)), ""
-	for _, sentence := range text.Sentences(line, func(string) bool { return true }) {
+	for _, sentence := range text.Sentences(line, nil) {
 		if title = strings.TrimSpace(title + " " + sentence); len(title) >= minSentence || !strings.HasSuffix(sentence, ".") {
 			break
 		}

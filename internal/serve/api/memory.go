@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"slices"
 
@@ -73,7 +74,7 @@ func (m Memory) Timeline(ctx context.Context, r TimelineRequest) (Timeline, erro
 }
 
 // Observations lists observations, the newest first.
-func (m Memory) Observations(ctx context.Context, r ObservationsRequest) (Listing[Observation], error) {
+func (m Memory) Observations(ctx context.Context, r ObservationsRequest) (Page[Observation], error) {
 	return ask(ctx, m, "GET", "/api/observations", r, (*Local).observations)
 }
 
@@ -88,12 +89,12 @@ func (m Memory) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
 }
 
 // Summaries lists summaries, the newest first.
-func (m Memory) Summaries(ctx context.Context, r RecordsRequest) (Listing[Summary], error) {
+func (m Memory) Summaries(ctx context.Context, r RecordsRequest) (Page[Summary], error) {
 	return ask(ctx, m, "GET", "/api/summaries", r, (*Local).summaries)
 }
 
 // Prompts lists prompts of the user, the newest first.
-func (m Memory) Prompts(ctx context.Context, r RecordsRequest) (Listing[Prompt], error) {
+func (m Memory) Prompts(ctx context.Context, r RecordsRequest) (Page[Prompt], error) {
 	return ask(ctx, m, "GET", "/api/prompts", r, (*Local).prompts)
 }
 
@@ -195,6 +196,13 @@ func (m Memory) RestoreObservation(ctx context.Context, r RestoreRequest) (Obser
 	return ask(ctx, m, "POST", "/api/observations/{id}/restore", r, (*Local).restoreObservation)
 }
 
+// MergeObservations makes one of observations that say the same, or takes that back.
+func (m Memory) MergeObservations(ctx context.Context, merge memory.ObservationMerge) (memory.ObservationMerge, error) {
+	return ask(ctx, m, "POST", "/api/observations/merge", merge, func(l *Local, ctx context.Context, m memory.ObservationMerge) (memory.ObservationMerge, error) {
+		return l.Keeper.MergeObservations(ctx, m)
+	})
+}
+
 // AddLearning stores a learning that somebody writes and returns it as stored.
 func (m Memory) AddLearning(ctx context.Context, n NewLearning) (Learning, error) {
 	return ask(ctx, m, "POST", "/api/learnings", n, (*Local).addLearning)
@@ -276,12 +284,21 @@ func (m Memory) CheckProject(ctx context.Context, name string) error {
 }
 
 // allProjects returns all projects, the one that was worked on last first.
-func (m Memory) allProjects(ctx context.Context) (all []Project, err error) {
+func (m Memory) allProjects(ctx context.Context) ([]Project, error) {
+	all, _, err := ReadPages(math.MaxInt, func(p Paged) (Page[Project], error) {
+		return m.Projects(ctx, ProjectsRequest{Brief: true, Limit: p.Limit, Offset: p.Offset})
+	})
+	return all, err
+}
+
+// ReadPages reads a list from its beginning, at most most items, a page of at most MaxLimit at a time; total is
+// how many the list has. After an error it returns what was read before.
+func ReadPages[T any](most int, read func(Paged) (Page[T], error)) (all []T, total int, err error) {
 	for {
-		page, err := m.Projects(ctx, ProjectsRequest{Brief: true, Limit: MaxLimit, Offset: len(all)})
+		page, err := read(Paged{Limit: min(most-len(all), MaxLimit), Offset: len(all)})
 		all = append(all, page.Results...)
-		if err != nil || len(page.Results) < MaxLimit {
-			return all, err
+		if err != nil || len(page.Results) == 0 || len(all) >= min(most, page.Total) {
+			return all, page.Total, err
 		}
 	}
 }

@@ -173,10 +173,7 @@ func (d Param) parseNumber(text string) (int64, error) {
 // parseList splits a list: separated by commas, a JSON array, or sent several
 // times under any of its names.
 func parseList(d Param, sent url.Values, missing string) []string {
-	var values []string
-	for _, name := range append([]string{d.Name, d.Name + "[]"}, d.Also...) {
-		values = append(values, sent[name]...)
-	}
+	values := collect.Flat(append([]string{d.Name, d.Name + "[]"}, d.Also...), func(name string) []string { return sent[name] })
 	if len(values) == 0 {
 		values = []string{missing}
 	}

@@ -241,17 +241,14 @@ type Hit struct {
 	Prompt      *Prompt
 }
 
-// hitOf returns a hit in the shape of the API. It has no kind unless withKind.
-func hitOf(h *memory.Hit, full, withKind bool) Hit {
-	out := Hit{Score: h.Score, Why: h.Why}
+// hitOf returns a hit in the shape of the API.
+func hitOf(h *memory.Hit, full bool) Hit {
+	out := Hit{Kind: h.Kind, Score: h.Score, Why: h.Why}
 	if h.Why == nil {
 		// Four decimals: more would cost tokens. An explained score stays exact, so
 		// that its parts add up.
 		const places = 1e4
 		out.Score = float64(int64(h.Score*places+0.5)) / places
-	}
-	if withKind {
-		out.Kind = h.Kind
 	}
 	switch {
 	case h.Observation != nil:

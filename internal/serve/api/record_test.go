@@ -30,8 +30,8 @@ func TestResultSizes(t *testing.T) {
 	}
 	var index, full []int
 	for _, hit := range hits {
-		index = append(index, tokens(FormatIndex, hitOf(&hit, false, true)))
-		full = append(full, tokens(FormatFull, hitOf(&hit, true, true)))
+		index = append(index, tokens(FormatIndex, hitOf(&hit, false)))
+		full = append(full, tokens(FormatFull, hitOf(&hit, true)))
 	}
 	slices.Sort(index)
 	slices.Sort(full)
@@ -52,7 +52,7 @@ func TestResultSizes(t *testing.T) {
 		{RecordRef: memory.RecordRef{Kind: memory.RecordSummary, ID: 1}, Score: 1.2345, Summary: &memory.Summary{ID: 1, Request: long}},
 		{RecordRef: memory.RecordRef{Kind: memory.RecordPrompt, ID: 1}, Score: 1.2345, Prompt: &memory.Prompt{ID: 1, Text: long}},
 	} {
-		if n := tokens(FormatIndex, hitOf(&hit, false, true)); n > 90 {
+		if n := tokens(FormatIndex, hitOf(&hit, false)); n > 90 {
 			t.Errorf("a %s is %d tokens in a list", hit.Kind, n)
 		}
 	}

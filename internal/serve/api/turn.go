@@ -79,6 +79,19 @@ func unitsOf(entries []Entry, most int, pairs bool) (units [][]int, used int) {
 	return units, used
 }
 
+// UnitsOf returns the positions of the entries of each turn, in the order of their first entries: for a
+// list that grows, which makes a turn by TurnOf when it is shown.
+func UnitsOf(entries []Entry) [][]int {
+	units, _ := unitsOf(entries, 0, false)
+	return units
+}
+
+// TurnOf returns the turn of the hits of one unit.
+func TurnOf(hits []Hit) Turn {
+	turns, _ := turnsOf(hits, 0, nil)
+	return turns[0]
+}
+
 // Turns returns the hits as at most so many turns (0: any number). used is the position of the first
 // hit that needs one more; of the hits behind it only those of the turns are in them.
 func (p *SearchPage) Turns(most int) (turns []Turn, used int) { return turnsOf(p.Results, most, nil) }
@@ -205,15 +218,9 @@ func (t *Turn) lines() (heading, outcome string) {
 		results = []string{t.Records[t.Best].Title, t.Records[t.Best].Note}
 	}
 	for _, name := range []string{"Done", "Learned", "Looked at", "Next", "Notes"} {
-		for _, f := range t.Fields {
-			if f.Name == name {
-				results = append(results, f.Text)
-			}
-		}
+		results = append(results, collect.Pick(t.Fields, func(f SummaryField) (string, bool) { return f.Text, f.Name == name })...)
 	}
-	if heading == "" {
-		heading = cmp.Or(headline(text.First(results)), t.Records[0].Title)
-	}
+	heading = cmp.Or(heading, headline(text.First(results)), t.Records[0].Title)
 	for _, s := range results {
 		if s = headline(s); s != "" && !repeats(heading, s) {
 			return heading, s
@@ -289,6 +296,6 @@ const (
 // sentences returns the sentences of Markdown.
 func sentences(s string) []string {
 	return collect.Flat(text.Prose(text.FirstBytes(s, maxCompared)), func(paragraph string) []string {
-		return text.Sentences(paragraph, func(string) bool { return true })
+		return text.Sentences(paragraph, nil)
 	})
 }

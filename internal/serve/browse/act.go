@@ -161,6 +161,18 @@ func (m *Model) open() tea.Cmd {
 		}
 		return m.push(&list{title: r.name + " " + r.Title, pages: p})
 	}
+	if r.Kind == kindTurn {
+		l := m.list()
+		l.open[r.key()] = !r.open
+		l.arrange()
+		at := l.cursor
+		for l.cursor+1 < len(l.rows) && l.rows[l.cursor+1].within {
+			l.cursor++
+		}
+		l.show(m.bodyHeight(), m.day) // scrolls to the turn's end
+		l.cursor = at
+		return m.afterMove()
+	}
 	m.reading = true
 	if !m.choose(r) {
 		return nil
@@ -170,7 +182,7 @@ func (m *Model) open() tea.Cmd {
 
 // push shows a list over the others.
 func (m *Model) push(l *list) tea.Cmd {
-	l.first, l.total = -1, -1
+	l.first, l.total, l.open = -1, -1, map[key]bool{}
 	m.over, m.reading = append(m.over, l), false
 	return m.ask(l, atStart)
 }
@@ -412,8 +424,12 @@ func (m *Model) changeMade(a changeAnswer) tea.Cmd {
 		m.say(success, c.row.name+said)
 	default:
 		for _, l := range m.lists() {
-			if at := l.find(k); at >= 0 {
-				l.rows[at].Title, l.rows[at].pinned = c.after.Title, c.after.pinned
+			if at := find(l.records, k); at >= 0 {
+				r := &l.records[at]
+				if r.Title, r.pinned = c.after.Title, c.after.pinned; r.hit != nil {
+					r.hit = c.after.hit
+				}
+				l.arrange()
 			}
 		}
 		said := " is not pinned any more."

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -132,11 +133,8 @@ func parseEdited(s string) (p parts, err error) {
 	}
 	title, narrative, _ := strings.Cut(strings.TrimSpace(s[:at]), "\n")
 	p.title, p.narrative = strings.TrimSpace(title), strings.TrimSpace(narrative)
-	for fact := range strings.Lines(s[at+len(factsLine):]) {
-		if fact = strings.TrimSpace(fact); fact != "" {
-			p.facts = append(p.facts, fact)
-		}
-	}
+	facts := collect.Map(strings.Split(s[at+len(factsLine):], "\n"), strings.TrimSpace)
+	p.facts = collect.Keep(facts, func(fact string) bool { return fact != "" })
 	if p.title == "" {
 		return p, memory.Errorf(memory.CodeInvalid, "the first line, the title, is empty").WithHint("e edits the text again")
 	}

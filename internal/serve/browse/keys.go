@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/leaf/text/cells"
 	"claudemem/internal/memory"
@@ -88,11 +89,14 @@ func actionOf(key string) action {
 	return none
 }
 
+// keyHelp says what keys do.
+type keyHelp struct{ keys, about string }
+
 // explained are the keys as the help and docs/viewer.md say them.
-var explained = []struct{ keys, about string }{
+var explained = []keyHelp{
 	{"j k ↓ ↑", "move by a line; g, G to the first, the last one"},
 	{"PgDn PgUp", "move by a page; Ctrl-D, Ctrl-U by half a page"},
-	{"Enter", "read the record, or the session's; n, N the next, the previous one"},
+	{"Enter", "read the record, unfold the turn or session; n, N the next, previous one"},
 	{"Esc", "back; in the feed: drop the filter"},
 	{"Tab", "the next list; Shift-Tab the one before, 1 to 6 each of them"},
 	{"/", "search as you type, or filter the feed"},
@@ -107,15 +111,12 @@ var explained = []struct{ keys, about string }{
 }
 
 // helpLines are the lines of the help: 20, as many as a screen of 24 lines has room for.
-func helpLines() (lines []string) {
-	for _, e := range explained {
-		lines = append(lines, " "+pad(e.keys, 10)+" "+e.about)
-	}
-	return append(lines, "",
+func helpLines() []string {
+	return append(collect.Map(explained, func(e keyHelp) string { return " " + pad(e.keys, 10) + " " + e.about }), "",
 		" Filter: type:bugfix project:tally concept:gotcha file:src/auth since:2026-03-01",
 		" until:2026-03-31 kind:summary session:S3. Words are searched for.", "",
 		" ● bugfix  ◆ feature  ↻ refactor  ✓ change  ⚖ decision  ○ discovery and others",
-		" § summary of a turn  › prompt  ▶ the anchor of a timeline  ★ pinned")
+		" ▸ turn  ▾ open  § its summary  › prompt  ▶ the anchor of a timeline  ★ pinned")
 }
 
 // hints are the keys that the last line of the screen names, the most needed first: those that do
@@ -141,6 +142,8 @@ func (m *Model) hints() []string {
 	}
 	switch {
 	case r == nil:
+	case r.Kind == kindTurn && !m.reading:
+		keys[slices.Index(keys, "Enter read")] = "Enter " + map[bool]string{false: "unfold", true: "fold"}[r.open]
 	case r.Kind == memory.RecordObservation:
 		keys = append(keys, "p pin", "x hide", "e edit")
 	case r.Kind == kindLearning:

@@ -3,6 +3,7 @@ package browse
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
@@ -19,7 +20,10 @@ type list struct {
 	// live lists are read again every two seconds.
 	live bool
 
-	rows []row
+	// records are those of the window. rows are what is shown of them: those of a turn stand below its
+	// heading, folded unless it is open.
+	records, rows []row
+	open          map[key]bool
 	// first is the number of records before the window and total that of the whole list; -1
 	// when it is not known.
 	first, total int
@@ -57,9 +61,32 @@ func (l *list) chosen() *row {
 	return &l.rows[l.cursor]
 }
 
-// find returns the place of a row, -1 if it is not in the window.
-func (l *list) find(k key) int {
-	return slices.IndexFunc(l.rows, func(r row) bool { return r.key() == k })
+// find returns the place of a row among rows, -1 if it is not there.
+func find(rows []row, k key) int {
+	return slices.IndexFunc(rows, func(r row) bool { return r.key() == k })
+}
+
+// arrange makes the rows of the records anew. The cursor stays on its row; by is how far that moved.
+func (l *list) arrange() (by int) {
+	chosen, place := l.chosen(), l.cursor
+	l.rows = nil
+	for i := range l.records {
+		l.records[i].at = i
+	}
+	for _, unit := range api.UnitsOf(collect.MapPtr(l.records, func(r *row) api.Entry { return r.Entry })) {
+		if l.records[unit[0]].hit == nil { // not of records, or a timeline, which is in turns already
+			l.rows = l.records
+			break
+		}
+		l.rows = append(l.rows, rowsOf(collect.Map(unit, func(i int) row { return l.records[i] }), l.open)...)
+	}
+	l.cursor = min(place, max(len(l.rows)-1, 0))
+	if chosen != nil {
+		if at := find(l.rows, chosen.key()); at >= 0 {
+			l.cursor = at
+		}
+	}
+	return l.cursor - place
 }
 
 // maxOwed bounds the rows that the cursor moves on when a page arrives.
@@ -97,9 +124,10 @@ func (l *list) add(at place, p page) {
 	}
 	switch at {
 	case atStart, atEnd:
-		l.rows, l.first = p.rows, p.first
+		l.records, l.rows, l.first = p.rows, nil, p.first
 		l.less, l.more = at == atEnd && p.more, at == atStart && p.more
 		l.cursor, l.top, l.owed = 0, 0, 0
+		l.arrange()
 		if _, ok := l.pages.(inTimeline); ok {
 			l.less, l.more = true, true
 			l.cursor = max(slices.IndexFunc(l.rows, func(r row) bool { return r.IsAnchor }), 0)
@@ -110,15 +138,15 @@ func (l *list) add(at place, p page) {
 		}
 	case after:
 		added := l.unknown(p.rows)
-		l.rows = append(l.rows, added...)
+		l.records = append(l.records, added...)
 		l.more = p.more && len(added) > 0
+		l.arrange()
 		l.catchUp()
 	case before:
 		added := l.unknown(p.rows)
-		l.rows = append(slices.Clone(added), l.rows...)
+		l.records = append(slices.Clone(added), l.records...)
 		l.less = p.more && len(added) > 0
-		l.cursor += len(added)
-		l.top += len(added)
+		l.top += l.arrange()
 		switch {
 		case !l.less:
 			l.first = 0
@@ -134,9 +162,9 @@ func keysOf(rows []row) map[key]bool {
 	return collect.Set(collect.MapPtr(rows, (*row).key))
 }
 
-// unknown returns the rows that are not in the window.
+// unknown returns the records that are not in the window.
 func (l *list) unknown(rows []row) []row {
-	known := keysOf(l.rows)
+	known := keysOf(l.records)
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return known[r.key()] })
 }
 
@@ -149,61 +177,47 @@ func (l *list) refresh(p page) {
 		l.total = p.total
 		return
 	}
-	chosen, atTop, place := l.chosen(), l.top == 0, l.cursor
-	var k key
-	if chosen != nil {
-		k = chosen.key()
-	}
 	rest := []row(nil)
 	if p.more && len(p.rows) > 0 {
 		end := p.rows[len(p.rows)-1]
 		inPage, from := keysOf(p.rows), 0
-		for i := range l.rows {
-			if r := &l.rows[i]; inPage[r.key()] || r.own > end.own {
+		for i := range l.records {
+			if r := &l.records[i]; inPage[r.key()] || r.own > end.own {
 				from = i + 1
 			}
 		}
-		rest = l.rows[from:]
+		rest = l.records[from:]
 	}
-	before := len(l.rows)
-	l.rows = slices.Concat(p.rows, rest)
+	l.records = slices.Concat(p.rows, rest)
 	l.total, l.first, l.loaded, l.err = p.total, 0, true, nil
-	l.more = len(l.rows) < l.total && (l.more || p.more)
-	l.cursor = min(place, max(len(l.rows)-1, 0))
-	if at := l.find(k); chosen != nil && at >= 0 {
-		l.cursor = at
-	}
-	if !atTop {
-		l.top = max(l.top+len(l.rows)-before, 0)
+	l.more = len(l.records) < l.total && (l.more || p.more)
+	if by := l.arrange(); l.top > 0 {
+		l.top = max(l.top+by, 0)
 	}
 }
 
-// remove takes a row out of the window and returns its place, -1 if it was not there. The total
+// remove takes a record out of the window and returns its place, -1 if it was not there. The total
 // counts one less, unless it is not known.
 func (l *list) remove(k key) (at int) {
-	if at = l.find(k); at < 0 {
-		return at
+	if at = find(l.records, k); at >= 0 {
+		l.records = slices.Delete(l.records, at, at+1)
+		l.total = max(l.total-1, -1)
+		l.arrange()
 	}
-	l.rows = slices.Delete(l.rows, at, at+1)
-	l.total = max(l.total-1, -1)
-	if l.cursor > at {
-		l.cursor--
-	}
-	l.cursor = min(l.cursor, max(len(l.rows)-1, 0))
 	return at
 }
 
-// putBack inserts a row that was removed from a place.
+// putBack inserts a record that was removed from a place.
 func (l *list) putBack(r row, at int) {
-	if at < 0 || l.find(r.key()) >= 0 {
+	if at < 0 || find(l.records, r.key()) >= 0 {
 		return
 	}
-	at = min(at, len(l.rows))
-	l.rows = slices.Insert(l.rows, at, r)
+	l.records = slices.Insert(l.records, min(at, len(l.records)), r)
 	if l.total >= 0 {
 		l.total++
 	}
-	l.cursor = at
+	l.arrange()
+	l.cursor = max(find(l.rows, r.key()), 0)
 }
 
 // visible are the rows that are shown in n lines, and where headings of days stand: each shown
@@ -245,20 +259,22 @@ func (l *list) from(top, n int, day func(memory.Millis) string) visible {
 	v := visible{from: top, to: top, day: map[int]string{}}
 	last := ""
 	for i := top; i < len(l.rows) && n > 0; i++ {
+		d, need := last, l.rows[i].height()
 		if !l.dated {
-			if d := day(l.rows[i].CreatedAtEpoch); d != last {
-				if n < 2 && i > top {
-					break
-				}
-				if n >= 2 {
-					v.day[i] = d
-					n--
-				}
-				last = d
-			}
+			d = day(l.rows[i].CreatedAtEpoch)
 		}
+		if d != last {
+			need++
+		}
+		if need > n && i > top {
+			break
+		}
+		if d != last && n >= 2 {
+			v.day[i] = d
+		}
+		last = d
 		v.to = i + 1
-		n--
+		n -= need
 	}
 	return v
 }
@@ -268,7 +284,7 @@ func (l *list) position() string {
 	if len(l.rows) == 0 || l.first < 0 || l.total < 0 {
 		return ""
 	}
-	return text.Grouped(l.first+l.cursor+1) + " of " + text.Grouped(max(l.total, l.first+len(l.rows)))
+	return text.Grouped(l.first+l.rows[l.cursor].at+1) + " of " + text.Grouped(max(l.total, l.first+len(l.records)))
 }
 
 // row is a record in a list. Its texts are clean.
@@ -284,19 +300,96 @@ type row struct {
 	glyph, name, anchor, page string
 	// about is the text of a row whose list has all of it, nil for a record.
 	about sheet
+	// at is the place of the record in the window, for a heading that of its first.
+	at int
+	// hit is nil for a row of another list. turn is set for a heading and for a summary alone: it makes the
+	// turn when it is shown.
+	hit  *api.Hit
+	turn func() api.Turn
+	// types are those of a heading's records, each once.
+	types []memory.ObservationType
+	// open headings have their rows below them, which are within a turn.
+	open, within bool
 }
 
 // key is the identity of a row.
 type key struct {
 	kind memory.RecordKind
 	id   int64
+	turn int
 }
 
 func (r *row) key() key {
-	if r.Kind == api.KindAnchor {
-		return key{r.Kind, int64(r.CreatedAtEpoch)}
+	switch r.Kind {
+	case api.KindAnchor:
+		return key{kind: r.Kind, id: int64(r.CreatedAtEpoch)}
+	case kindTurn:
+		return key{r.Kind, int64(r.SessionDBID), r.PromptNumber}
 	}
-	return key{r.Kind, r.ID}
+	return key{kind: r.Kind, id: r.ID}
+}
+
+// kindTurn is the kind of the heading of a turn, which is no record.
+const kindTurn memory.RecordKind = "turn"
+
+// rowsOf returns the rows of the records of a turn: a heading, and below it the records if it is open. A
+// record alone is its own row.
+func rowsOf(records []row, open map[key]bool) []row {
+	head := records[0]
+	if head.within = false; len(records) == 1 && head.Kind != memory.RecordSummary {
+		return []row{head}
+	}
+	head.turn = sync.OnceValue(func() api.Turn {
+		return api.TurnOf(collect.MapPtr(records, func(r *row) api.Hit { return *r.hit }))
+	})
+	if len(records) == 1 {
+		return []row{head}
+	}
+	head.Kind, head.glyph, head.hue, head.pinned, head.mark = kindTurn, "▸", plain, false, ""
+	head.name, head.page = head.SessionDBID.Name(), head.SessionDBID.Name()
+	head.words = collect.Flat(records, func(r row) []string { return r.words })
+	head.types = collect.Unique(collect.Flat(records, func(r row) []memory.ObservationType {
+		return []memory.ObservationType{r.Type}[:min(len(r.Type), 1)]
+	}))
+	if head.open = open[head.key()]; !head.open {
+		return []row{head}
+	}
+	head.glyph = "▾"
+	for i := range records {
+		r := &records[i]
+		if r.within = true; r.Kind != memory.RecordObservation {
+			r.Title = string(r.Kind) // the heading says the rest
+		}
+	}
+	return append([]row{head}, records...)
+}
+
+// said returns what the row says, and what stands on a line below it, "" for none.
+func (r *row) said() (title, below string) {
+	if r.turn == nil {
+		return r.Title, ""
+	}
+	t := r.turn()
+	if title = unmarked(t.Heading); !r.open {
+		below = unmarked(t.Outcome)
+	}
+	return title, below
+}
+
+// height is the number of the row's lines.
+func (r *row) height() int {
+	if _, below := r.said(); below != "" {
+		return 2
+	}
+	return 1
+}
+
+// unmarked returns foreign Markdown on one line without its signs.
+func unmarked(s string) (said string) {
+	for _, piece := range text.Spans(line(s)) {
+		said += piece.Text
+	}
+	return said
 }
 
 // isRecord reports whether the row is a record and not only a place in a timeline.
@@ -308,10 +401,7 @@ func rowOf(e api.Entry) row {
 	if e.Kind == memory.RecordObservation {
 		r.hue = hues[e.Type]
 	}
-	r.Title, r.Project = "", line(e.Project)
-	for _, piece := range text.Spans(line(e.Title)) {
-		r.Title += piece.Text
-	}
+	r.Title, r.Project = unmarked(e.Title), line(e.Project)
 	switch {
 	case r.Title != "":
 	case e.Kind == api.KindAnchor:
@@ -325,6 +415,7 @@ func rowOf(e api.Entry) row {
 // hitRow returns a hit as a row.
 func hitRow(h *api.Hit) row {
 	r := rowOf(h.Entry())
+	r.hit = h
 	if h.Why != nil {
 		r.words = h.Why.Words
 	}

@@ -90,7 +90,7 @@ type undoable struct {
 // newModel returns the model that shows the memory of opts.
 func newModel(ctx context.Context, opts Options) *Model {
 	m := &Model{opts: opts, ctx: ctx, width: 80, height: 24, filter: opts.Filter, drafts: map[key]string{}}
-	m.panes[0] = &list{total: -1, first: -1}
+	m.panes[0] = &list{total: -1, first: -1, open: map[key]bool{}}
 	m.later = func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) }
 	return m
 }
@@ -233,7 +233,7 @@ func (m *Model) ask(l *list, at place) tea.Cmd {
 		}
 	}
 	l.asked[at] = true
-	p, e, generation, mem := l.pages, edgeOf(l.rows, at, l.first), l.generation, m.opts.Memory
+	p, e, generation, mem := l.pages, edgeOf(l.records, at, l.first), l.generation, m.opts.Memory
 	return tea.Batch(func() tea.Msg {
 		found, err := p.load(ctx, mem, at, e)
 		return pageAnswer{l, generation, at, found, err}
@@ -254,7 +254,7 @@ func (m *Model) pageArrived(a pageAnswer) tea.Cmd {
 			a.of.loaded, a.of.err = true, a.err
 		}
 		if memory.CodeOf(a.err) == memory.CodeNoMemory {
-			a.of.rows, a.of.total = nil, 0
+			a.of.records, a.of.rows, a.of.total = nil, nil, 0
 			return nil
 		}
 		switch a.at { // it would be asked for without end; r asks again

@@ -140,11 +140,7 @@ func (s scope) context(ctx context.Context, m api.Memory, at api.Paged) (page, e
 	out := page{notes: []string{fmt.Sprintf("A session that starts now in %s gets %s of at most %s tokens.", memory.ProjectLabel(q.ProjectPath), text.Grouped(block.Tokens), text.Grouped(block.EffectiveBudget))}}
 	add := func(l memory.ContextLine, glyph string) {
 		e := api.Entry{Kind: kindLine, ID: int64(len(out.rows)), Title: strings.TrimPrefix(l.Text, "- "), SessionDBID: l.Session}
-		name := ""
-		if l.Observation != 0 {
-			name = l.Observation.Name()
-		}
-		r := s.row(e, glyph, name, []string{l.Layer, text.GroupedCount(l.Tokens, "token")}, "Why", l.Why)
+		r := s.row(e, glyph, l.Observation.Name(), []string{l.Layer, text.GroupedCount(l.Tokens, "token")}, "Why", l.Why)
 		r.mark, r.anchor, r.page = line(l.Why), r.name, "context?"+url.Values{"project_path": {q.ProjectPath}}.Encode()
 		out.rows = append(out.rows, r)
 	}

@@ -157,7 +157,7 @@ func TestPaneOfProject(t *testing.T) {
 func TestReadsPanes(t *testing.T) {
 	f := withPanes()
 	s := f.record("Mend the totals", start.AddDate(0, 1, 0))
-	s.summary = &api.Summary{TurnHead: api.TurnHead{ID: 7, Title: s.Title, CreatedAtEpoch: s.CreatedAtEpoch, SessionDBID: 120}, SummaryDetail: &api.SummaryDetail{Learned: "Lines were rounded."}}
+	s.summary = &api.Summary{TurnHead: api.TurnHead{ID: 7, Title: s.Title, CreatedAtEpoch: s.CreatedAtEpoch, SessionDBID: 120}, SummaryDetail: &api.SummaryDetail{Request: s.Title, Learned: "Lines were rounded."}}
 	r := run(t, f)
 	r.press("2", "enter")
 	r.shows("S120 Task 120", "Mend the totals", "1 of 1")

@@ -33,8 +33,12 @@ func readRecord(ctx context.Context, m api.Memory, r row) (api.Hit, error) {
 
 // textOf returns a row as it is read: what its list knows of it, or its record in full.
 func textOf(ctx context.Context, m api.Memory, r row, now time.Time) (sheet, error) {
-	if r.about != nil {
+	switch {
+	case r.about != nil:
 		return r.about, nil
+	case r.Kind == kindTurn:
+		t := r.turn()
+		return turnText(&t, now), nil
 	}
 	h, err := readRecord(ctx, m, r)
 	if err != nil {
@@ -123,12 +127,6 @@ func paragraphsOf(h *api.Hit, now time.Time) (all sheet) {
 		}
 	}
 	at := func(at memory.Millis) string { return text.When(now, at.Time()) }
-	turn := func(session memory.SessionID, prompt int) string {
-		if session == 0 || prompt == 0 {
-			return session.Name()
-		}
-		return fmt.Sprintf("%s prompt %d", session.Name(), prompt)
-	}
 	branch := func(name string) string {
 		if name == "" {
 			return ""
@@ -146,7 +144,7 @@ func paragraphsOf(h *api.Hit, now time.Time) (all sheet) {
 		}
 		all.say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
 		all.say(plain, 0, line(o.Subtitle))
-		all.facts(o.ID.Name(), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turn(o.SessionDBID, o.PromptNumber), branch(o.Branch))
+		all.facts(o.ID.Name(), line(string(o.Type)), line(o.Project), at(o.CreatedAtEpoch), turnName(o.SessionDBID, o.PromptNumber), branch(o.Branch))
 		if o.Pinned {
 			all.say(pinned, 0, "★ pinned")
 		}
@@ -160,7 +158,7 @@ func paragraphsOf(h *api.Hit, now time.Time) (all sheet) {
 	case h.Summary != nil:
 		s := h.Summary
 		all.say(bold, 2, "§ "+line(s.Title))
-		all.facts("summary", line(s.Project), at(s.CreatedAtEpoch), turn(s.SessionDBID, s.PromptNumber))
+		all.facts("summary", line(s.Project), at(s.CreatedAtEpoch), turnName(s.SessionDBID, s.PromptNumber))
 		if line(s.Request) != line(s.Title) {
 			part("Request", s.Request)
 		}
@@ -174,10 +172,36 @@ func paragraphsOf(h *api.Hit, now time.Time) (all sheet) {
 	case h.Prompt != nil:
 		p := h.Prompt
 		all.say(bold, 2, "› "+line(p.Title))
-		all.facts("prompt", line(p.Project), at(p.CreatedAtEpoch), turn(p.SessionDBID, p.PromptNumber), branch(p.Branch))
+		all.facts("prompt", line(p.Project), at(p.CreatedAtEpoch), turnName(p.SessionDBID, p.PromptNumber), branch(p.Branch))
 		all.prose("", text.Written(block(p.Text)))
 	}
 	return all
+}
+
+// turnText returns a turn as it is read: what was asked, its observations, and what only its summary says.
+func turnText(t *api.Turn, now time.Time) (all sheet) {
+	all.prose("", text.Written(block(cmp.Or(t.Asked, t.Heading))))
+	first := &t.Records[0]
+	all.facts(turnName(t.Session, t.Number), line(first.Project), text.When(now, t.CreatedAt.Time()))
+	for i := range t.Records {
+		if r := &t.Records[i]; r.Kind == memory.RecordObservation {
+			all.gap()
+			all.say(bold, 2, r.Glyph()+" "+line(r.Title)+" "+r.Name())
+			all.say(plain, 2, line(r.Note))
+		}
+	}
+	for _, f := range t.Fields {
+		all.prose(f.Name, text.Blocks(block(f.Text)))
+	}
+	return all
+}
+
+// turnName names a turn, or only its session.
+func turnName(session memory.SessionID, prompt int) string {
+	if session == 0 || prompt == 0 {
+		return session.Name()
+	}
+	return fmt.Sprintf("%s prompt %d", session.Name(), prompt)
 }
 
 // maxItems bounds the items of a list in a record that are shown.

@@ -141,7 +141,7 @@ func (m *Model) listLines(p painter, columns, n int) (lines []string) {
 		if day, ok := v.day[i]; ok {
 			lines = append(lines, p.paint(bold, pad(day, columns)))
 		}
-		lines = append(lines, m.rowLine(p, &l.rows[i], shape, i == l.cursor, columns))
+		lines = append(lines, m.rowLines(p, &l.rows[i], shape, i == l.cursor, columns)...)
 	}
 	lines = fill(lines, n)
 	for i, s := range lines {
@@ -191,8 +191,9 @@ func shapeOf(l *list, v visible, columns int, oneProject bool) shape {
 	return s
 }
 
-// rowLine returns a row: time, glyph, name, title and project.
-func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) string {
+// rowLines returns a row: time, glyph, name, title and project. Below a folded turn stands what came of
+// it, with the signs of its records.
+func (m *Model) rowLines(p painter, r *row, s shape, chosen bool, columns int) []string {
 	at := r.CreatedAtEpoch.Time().In(m.opts.Location)
 	when := at.Format("15:04")
 	if s.time > len(when) {
@@ -210,6 +211,9 @@ func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) st
 		star = "★ "
 	}
 	lead := " " + pad(when, s.time) + " "
+	if r.within {
+		lead += "  "
+	}
 	name := " " + pad(r.name, s.name) + " "
 	room := columns - cells.Width(lead) - cells.Width(glyph) - cells.Width(name) - cells.Width(star)
 	tail := ""
@@ -217,28 +221,48 @@ func (m *Model) rowLine(p painter, r *row, s shape, chosen bool, columns int) st
 		tail = " " + pad(r.Project, s.project)
 		room -= cells.Width(tail)
 	}
-	title := cells.Cut(r.Title, room)
+	said, below := r.said()
+	title := cells.Cut(said, room)
 	mark := ""
 	if left := room - cells.Width(title); r.mark != "" && left > 12 {
 		mark = cells.Cut(" ("+r.mark+")", left)
 	}
 	gap := strings.Repeat(" ", max(room-cells.Width(title)-cells.Width(mark), 0))
+	lines := []string{""}
+	if below != "" {
+		at := cells.Width(lead + glyph + name)
+		lines = append(lines, strings.Repeat(" ", at))
+		if columns >= 2*minColumns {
+			for _, t := range r.types {
+				lines[1] += p.paint(hues[t], t.Glyph())
+			}
+			at += len(r.types) + 1
+			lines[1] += " "
+		}
+		lines[1] += p.marking(dim, pad(below, columns-at), r.words)
+	}
 	if chosen {
 		st := selected
 		if m.reading && m.wide() {
 			st = style{attribute: "2;7"} // the keys go to the record
 		}
-		return p.paint(st, lead+glyph+name+star+title+mark+gap+tail)
+		lines[0] = p.paint(st, lead+glyph+name+star+title+mark+gap+tail)
+		return lines
 	}
-	var b strings.Builder
-	for _, piece := range words.Mark(title, r.words) {
-		st := plain
+	lines[0] = p.paint(dim, lead) + p.paint(st, glyph) + p.paint(dim, name) + p.paint(pinned, star) + p.marking(plain, title, r.words) + p.paint(dim, mark+gap+tail)
+	return lines
+}
+
+// marking paints a text, and the words in it that were searched for as such.
+func (p painter) marking(st style, s string, searched []string) (painted string) {
+	for _, piece := range words.Mark(s, searched) {
+		as := st
 		if piece.Marked {
-			st = marked
+			as = marked
 		}
-		b.WriteString(p.paint(st, piece.Text))
+		painted += p.paint(as, piece.Text)
 	}
-	return p.paint(dim, lead) + p.paint(st, glyph) + p.paint(dim, name) + p.paint(pinned, star) + b.String() + p.paint(dim, mark+gap+tail)
+	return painted
 }
 
 // recordLines returns the record in n lines of at most so many columns, from the line r.top of

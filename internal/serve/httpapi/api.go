@@ -282,6 +282,8 @@ type Worker interface {
 	Erasure() (api.Erasure, error)
 	// Backfill takes in events of transcripts.
 	Backfill(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error)
+	// Devices syncs with the other devices of the memory.
+	Devices(ctx context.Context, r api.DevicesRequest) (api.DevicesAnswer, error)
 	// Shutdown starts the stop and returns at once; accepted events are kept.
 	Shutdown()
 	// Done is closed when the worker stops.

@@ -190,7 +190,7 @@ func (a *server) remind(w http.ResponseWriter, r *http.Request, arrived time.Tim
 		// The client has its answer: the text that comes now reaches nobody.
 		got, given = <-asked, false
 	}
-	if got.Text != "" && (left || !given) {
+	if (got.Text != "" || got.Injection.Arm != "") && (left || !given) {
 		a.Reminder.Forget(got.Recollection)
 	}
 	return err

@@ -84,6 +84,10 @@ func (f *fakeWorker) Backfill(_ context.Context, r api.BackfillRequest) (api.Bac
 	return api.BackfillAnswer{Statuses: make([]memory.Status, len(r.Events))}, nil
 }
 
+func (f *fakeWorker) Devices(context.Context, api.DevicesRequest) (api.DevicesAnswer, error) {
+	return api.DevicesAnswer{Refused: []api.RefusedFile{}}, nil
+}
+
 func (f *fakeWorker) Import(_ context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
 	return api.ImportAnswer{Results: make([]memory.Imported, len(r.Records))}, nil
 }
@@ -179,9 +183,12 @@ func (f *fakeWorker) TrialSessions(context.Context, memory.Millis, memory.Millis
 	return []accounts.TrialSession{{Arm: memory.ArmMemory, Calls: 3, Ended: true}}, f.err
 }
 
-func (f *fakeWorker) BeginTrial(_ context.Context, share, placebo int) (memory.Trial, error) {
-	return memory.Trial{ID: 2, Share: share, Placebo: placebo}, f.err
+func (f *fakeWorker) BeginTrial(_ context.Context, begun memory.Trial) (memory.Trial, error) {
+	begun.ID = 2
+	return begun, f.err
 }
+
+func (f *fakeWorker) SetPlace(context.Context, string, string, string) error { return f.err }
 
 func (f *fakeWorker) EndTrial(context.Context) error { return f.err }
 
@@ -413,6 +420,13 @@ func (f *fakeWorker) HideObservation(ctx context.Context, id memory.ObservationI
 
 func (f *fakeWorker) RestoreObservation(ctx context.Context, id memory.ObservationID) (memory.Observation, error) {
 	return f.Observation(ctx, id)
+}
+
+func (f *fakeWorker) MergeObservations(ctx context.Context, m memory.ObservationMerge) (memory.ObservationMerge, error) {
+	if len(m.IDs) < 2 {
+		return m, memory.Errorf(memory.CodeInvalid, "%d observations", len(m.IDs))
+	}
+	return memory.ObservationMerge{IDs: m.IDs[1:], Into: m.IDs[0]}, nil
 }
 
 // zeros is a source of zero bytes, so that delivery ids are known.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/serve/api"
 )
 
@@ -19,25 +20,21 @@ type object = map[string]any
 // describe makes the OpenAPI 3.1 document.
 func (a *server) describe() object {
 	schemas := schemas{components: object{}}
-	problem := object{"description": "an error; its code says what is wrong", "content": jsonContent(schemas.of(reflect.ValueOf(api.ErrorBody{})))}
+	problem := object{"description": "an error; its code says what is wrong", "content": jsonContent(schemas.of(reflect.TypeFor[api.ErrorBody]()))}
 	paths := object{}
 	for _, r := range a.routes() {
 		operation := object{
 			"operationId": operationID(r), "summary": r.about, "tags": []string{tagOf(r.path)},
 			"responses": object{
-				strconv.Itoa(r.success()): object{"description": "done", "content": jsonContent(schemas.of(reflect.ValueOf(r.answer)))},
+				strconv.Itoa(r.success()): object{"description": "done", "content": jsonContent(schemas.of(r.answer))},
 				"default":                 object{"$ref": "#/components/responses/Problem"},
 			},
 		}
-		var parameters []object
-		for _, d := range r.params {
-			parameters = append(parameters, describe(d)...)
-		}
-		if parameters != nil {
+		if parameters := collect.Flat(r.params, describe); parameters != nil {
 			operation["parameters"] = parameters
 		}
 		if r.body != nil {
-			operation["requestBody"] = object{"required": true, "content": jsonContent(schemas.of(reflect.ValueOf(r.body)))}
+			operation["requestBody"] = object{"required": true, "content": jsonContent(schemas.of(r.body))}
 		}
 		if r.socketOnly {
 			operation["description"] = "On the socket only."
@@ -128,134 +125,65 @@ func describe(d api.Param) []object {
 	return all
 }
 
-// schemas makes JSON schemas from values; named structs become components.
+// schemas makes JSON schemas from types; named structs become components.
 type schemas struct{ components object }
 
 var (
 	rawMessage = reflect.TypeFor[json.RawMessage]()
-	// shaper is implemented by types that are encoded as the value that Shape returns.
-	shaper  = reflect.TypeFor[interface{ Shape() any }]()
-	numbers = reflect.TypeFor[api.ObservationRefs]()
+	numbers    = reflect.TypeFor[api.ObservationRefs]()
+	hit        = reflect.TypeFor[api.Hit]()
+	// records are the hits whose fields are all that a hit may have.
+	records = []api.Hit{{Observation: &api.Observation{}}, {Summary: &api.Summary{}}, {Prompt: &api.Prompt{}}}
 )
 
-// of returns the schema of a value's type. For an interface it is the schema of the value
-// in it.
-func (s schemas) of(v reflect.Value) object {
-	if !v.IsValid() {
-		return object{}
-	}
-	t := v.Type()
-	switch {
-	case t == rawMessage:
+// of returns the schema of a type.
+func (s schemas) of(t reflect.Type) object {
+	switch t {
+	case rawMessage:
 		return object{} // number or string
-	case t == numbers:
+	case numbers:
 		return object{"type": "array", "items": object{}} // numbers or strings
-	case t.Implements(shaper):
-		return s.of(reflect.ValueOf(v.Interface().(interface{ Shape() any }).Shape()))
-	case t.Kind() == reflect.Pointer:
-		if v.IsNil() {
-			v = reflect.New(t.Elem())
-		}
-		return s.of(v.Elem())
+	case hit:
+		return object{"anyOf": collect.Map(records, func(h api.Hit) object { return s.of(reflect.TypeOf(h.Shape())) })}
 	}
 	switch t.Kind() {
-	case reflect.Interface:
-		return s.of(v.Elem())
+	case reflect.Pointer:
+		return s.of(t.Elem())
 	case reflect.Struct:
-		return s.structOf(v)
+		return s.structOf(t)
 	case reflect.Map:
-		return object{"type": "object", "additionalProperties": s.of(reflect.Zero(t.Elem()))}
+		return object{"type": "object", "additionalProperties": s.of(t.Elem())}
 	case reflect.Slice, reflect.Array:
-		return object{"type": "array", "items": s.items(v)}
+		return object{"type": "array", "items": s.of(t.Elem())}
 	case reflect.Bool:
 		return object{"type": "boolean"}
 	case reflect.Float64, reflect.Float32:
 		return object{"type": "number"}
 	case reflect.String:
 		return object{"type": "string"}
-	default:
-		if v.CanInt() || v.CanUint() {
-			return object{"type": "integer"}
-		}
+	case reflect.Interface:
 		return object{}
+	default:
+		return object{"type": "integer"}
 	}
 }
 
-// items returns the schema of a list's elements: of the examples in it, or of its type.
-func (s schemas) items(v reflect.Value) object {
-	if v.Kind() != reflect.Slice || v.Len() == 0 {
-		return s.of(reflect.New(v.Type().Elem()).Elem())
-	}
-	if v.Len() == 1 && v.Type().Elem().Kind() != reflect.Interface {
-		return s.of(v.Index(0))
-	}
-	var each []object
-	for i := range v.Len() {
-		each = append(each, s.of(v.Index(i)))
-	}
-	return object{"anyOf": each}
-}
-
-// structOf returns the schema of a struct. A named type's schema is added to the
-// components, as Full and its name if it has details, and a reference to it returned;
-// generic and open types are returned as they are.
-func (s schemas) structOf(v reflect.Value) object {
+// structOf returns the schema of a struct: for a named type it adds the schema to the components and
+// returns a reference to it, for a generic type the schema itself.
+func (s schemas) structOf(t reflect.Type) object {
 	properties := object{}
-	s.fields(v, properties)
-	schema := object{"type": "object", "properties": properties}
-	// The schema of an open type depends on the example, so it gets no name.
-	name := v.Type().Name()
-	if i := strings.IndexByte(name, '['); i >= 0 || open(v.Type()) || name == "" {
-		return schema
-	}
-	if hasDetail(v) {
-		name = "Full" + name
-	}
-	s.components[name] = schema
-	return object{"$ref": "#/components/schemas/" + name}
-}
-
-// hasDetail reports whether a record has the fields that the format full adds.
-func hasDetail(v reflect.Value) bool {
-	last := v.NumField() - 1
-	return last >= 0 && v.Type().Field(last).Anonymous && v.Field(last).Kind() == reflect.Pointer && !v.Field(last).IsNil()
-}
-
-// open reports whether a struct type has a field, or a list of them, that may hold anything: an
-// interface, or a value with a Shape.
-func open(t reflect.Type) bool {
-	for i := range t.NumField() {
-		f := t.Field(i).Type
-		for f.Kind() == reflect.Slice || f.Kind() == reflect.Pointer {
-			f = f.Elem()
-		}
-		if f.Kind() == reflect.Interface || f.Implements(shaper) {
-			return true
-		}
-	}
-	return false
-}
-
-// fields adds the fields of a struct that encoding/json writes.
-func (s schemas) fields(v reflect.Value, properties object) {
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
+	for _, field := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case name == "-":
-		case field.Anonymous && name == "" && v.Field(i).Kind() == reflect.Struct:
-			s.fields(v.Field(i), properties)
-		case field.Anonymous && name == "" && v.Field(i).Kind() == reflect.Pointer:
-			if !v.Field(i).IsNil() {
-				s.fields(v.Field(i).Elem(), properties)
-			}
-		case !field.IsExported():
-		case name == "":
-			properties[field.Name] = s.of(v.Field(i))
-		default:
-			properties[name] = s.of(v.Field(i))
+		if name != "-" && field.IsExported() && !field.Anonymous {
+			properties[cmp.Or(name, field.Name)] = s.of(field.Type)
 		}
 	}
+	schema := object{"type": "object", "properties": properties}
+	if name := t.Name(); name != "" && !strings.Contains(name, "[") {
+		s.components[name] = schema
+		return object{"$ref": "#/components/schemas/" + name}
+	}
+	return schema
 }
 
 // helpPage is the answer of GET /api/search/help, for people and models.

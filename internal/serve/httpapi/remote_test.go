@@ -122,6 +122,12 @@ func TestRemoteAnswersAsLocal(t *testing.T) {
 		"restore": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.RestoreObservation(ctx, api.RestoreRequest{ID: 7})
 		},
+		"merge": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.MergeObservations(ctx, memory.ObservationMerge{IDs: []memory.ObservationID{124, 7}})
+		},
+		"merge one": func(ctx context.Context, m api.Memory) (any, error) {
+			return m.MergeObservations(ctx, memory.ObservationMerge{IDs: []memory.ObservationID{7}, Undo: true})
+		},
 		"learn": func(ctx context.Context, m api.Memory) (any, error) {
 			return m.AddLearning(ctx, api.NewLearning{Project: "tally", Category: "gotcha", Content: "x"})
 		},

@@ -106,6 +106,16 @@ func saveMemory(ctx context.Context, c *call) *answer {
 	return a
 }
 
+// judgeMemory stores what the agent thinks of a record that it was given. CodeNotFound for a record that is not there.
+func judgeMemory(ctx context.Context, c *call) *answer {
+	j := ask(ctx, c, api.Memory.Judge, api.Judgement{Record: c.args.short("record"), Verdict: c.args.short("verdict"), Origin: memory.OriginAgent})
+	a := newAnswer("")
+	a.set("record", j.Record)
+	a.set("verdict", j.Verdict)
+	a.say("Noted: %s %s.", j.Record, map[string]string{"up": "helped", "down": "misled", "none": "has no verdict of yours"}[j.Verdict])
+	return a
+}
+
 // forgetMemory hides observations, or with undo restores them, one after the other: an error leaves
 // those before it done, and names them. CodeNotFound if none of them is there.
 func forgetMemory(ctx context.Context, c *call) *answer {

@@ -127,6 +127,10 @@ func tools() []tool {
 			ids(""),
 			own("undo", api.FlagParam, "bring back what was hidden", "restore"),
 		}},
+		{"judge_memory", "Judge a memory", judgeMemory, adding, false, []argument{
+			own("record", api.TextParam, "#12, S12 or L12", "id").required(),
+			own("verdict", api.TextParam, "up: it helped; down: it misled; none: neither any more").required(),
+		}},
 	}
 }
 

@@ -34,9 +34,13 @@ type contextView struct {
 	Lines             []contextLine
 	Segments          []segment
 	Least, Most, Step int
-	// Cut says that the text is longer than a page shows.
-	Cut bool
+	// Cut says that the text is longer than a page shows; More and MoreLeftOut count the lines that it leaves out.
+	Cut               bool
+	More, MoreLeftOut int
 }
+
+// maxLines bounds the lines of a block on the page: a block of the default budget has thirty.
+const maxLines = 200
 
 // option is a choice in a form.
 type option struct {
@@ -85,6 +89,7 @@ func (v *visit) context() view {
 		v.checkProject(asked, len(shown.Text))
 	}
 	shown.Lines, shown.Cut = contextLines(&shown.Preview)
+	shown.More, shown.MoreLeftOut = strings.Count(shown.Text, "\n")+1-len(shown.Lines), shorten(&shown.LeftOut)
 	shown.Segments = segmentsOf(&shown.Preview)
 	return view{Title: "Context " + line(path), JSON: inAPI(api.Memory.Preview, q), Data: shown}
 }
@@ -101,12 +106,10 @@ func projectPath(projects []api.Project, name string) string {
 }
 
 // projectOptions returns the choice of a project, of which the one at path is chosen.
-func projectOptions(projects []api.Project, path string) (options []option) {
-	for i := range projects {
-		if p := &projects[i]; !long(p.ProjectPath) {
-			options = append(options, option{p.ProjectPath, p.Project, p.ProjectPath == path})
-		}
-	}
+func projectOptions(projects []api.Project, path string) []option {
+	options := collect.Pick(projects, func(p api.Project) (option, bool) {
+		return option{p.ProjectPath, p.Project, p.ProjectPath == path}, !long(p.ProjectPath)
+	})
 	if !long(path) && !slices.ContainsFunc(options, func(o option) bool { return o.On }) {
 		options = append(options, option{path, memory.ProjectLabel(path), true})
 	}
@@ -154,6 +157,9 @@ func contextLines(p *api.Preview) (lines []contextLine, cut bool) {
 	}
 	for s := range strings.SplitSeq(block(p.Text), "\n") {
 		n := len(lines) + 1
+		if n > maxLines {
+			break
+		}
 		l := contextLine{Number: n, Text: s, About: about[n]}
 		if l.About != nil {
 			l.Links = linksOf(l.About)
@@ -172,7 +178,7 @@ func segmentsOf(p *api.Preview) (segments []segment) {
 		s := segment{LayerCost: layer, Class: fmt.Sprintf("level-%d", 5-i%5), X: int(float64(tokens) * scale)}
 		tokens += layer.Tokens
 		s.Width = max(1, int(float64(tokens)*scale)-s.X)
-		if at := slices.IndexFunc(p.Lines, func(l api.PreviewLine) bool { return l.Layer == layer.Name }); at >= 0 {
+		if at := slices.IndexFunc(p.Lines, func(l api.PreviewLine) bool { return l.Layer == layer.Name }); at >= 0 && p.Lines[at].Number <= maxLines {
 			s.Href = fmt.Sprintf("#line-%d", p.Lines[at].Number)
 		}
 		segments = append(segments, s)
@@ -186,9 +192,7 @@ func linksOf(l *memory.ContextLine) (links []link) {
 	if len(observations) == 0 && l.Observation != 0 {
 		observations = []memory.ObservationID{l.Observation}
 	}
-	for _, id := range observations[:min(len(observations), maxItems)] {
-		links = append(links, link{fmt.Sprintf("/observation/%d", id), id.Name()})
-	}
+	links = collect.Map(observations[:min(len(observations), maxItems)], func(id memory.ObservationID) link { return link{fmt.Sprintf("/observation/%d", id), id.Name()} })
 	if l.Learning != 0 {
 		links = append(links, link{"/learnings#learning-" + strconv.FormatInt(l.Learning, 10), "learning " + strconv.FormatInt(l.Learning, 10)})
 	}

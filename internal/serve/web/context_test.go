@@ -19,13 +19,40 @@ func (f *fake) preview(q api.ContextRequest) api.Preview {
 	if budget == 0 || budget > 2000 {
 		budget = 2000
 	}
-	return api.Preview{Text: "## Past Work\n- " + f.text + " (#7, #8)\n\n- " + f.text + " (S3)", Tokens: 90, Budget: q.Budget, EffectiveBudget: budget, Source: q.Source, ProjectPath: q.ProjectPath,
+	p := api.Preview{Text: "## Past Work\n- " + f.text + " (#7, #8)\n\n- " + f.text + " (S3)", Tokens: 90, Budget: q.Budget, EffectiveBudget: budget, Source: q.Source, ProjectPath: q.ProjectPath,
 		Layers: []memory.LayerCost{{Name: f.text, Tokens: 80, Items: 2}}, Skipped: []memory.LayerCost{{Name: f.text, Tokens: 300, Reason: f.text}},
 		Lines: []api.PreviewLine{
 			{Number: 2, ContextLine: memory.ContextLine{Text: f.text, Tokens: 40, Observation: 7, Observations: []memory.ObservationID{7, 8}, Why: "pinned " + f.text}},
 			{Number: 4, ContextLine: memory.ContextLine{Text: f.text, Tokens: 30, Session: 3, Why: "newest session"}},
 		},
 		LeftOut: []memory.ContextLine{{Text: f.text, Why: f.text}}}
+	if f.block != nil {
+		f.block(&p)
+	}
+	return p
+}
+
+// TestLongBlock: a page has at most 200 lines of a block and 50 of what it leaves out, and says how many
+// more there are.
+func TestLongBlock(t *testing.T) {
+	f := &fake{text: "x"}
+	f.block = func(p *api.Preview) {
+		p.Text = "- x" + strings.Repeat("\n- x", 4999)
+		p.Lines = make([]api.PreviewLine, 5000)
+		for i := range p.Lines {
+			p.Lines[i] = api.PreviewLine{Number: i + 1, ContextLine: memory.ContextLine{Layer: "x", Observation: 7, Why: "newest"}}
+		}
+		p.LeftOut = slices.Repeat(p.LeftOut, 60)
+	}
+	body := f.get(t, "/context").Body.String()
+	for want, n := range map[string]int{`<li id="line-`: 200, "The text is cut here, 4,800 lines before its end;": 1, "10 lines more in the JSON.": 1} {
+		if got := strings.Count(body, want); got != n {
+			t.Errorf("the page has %d times %q, want %d", got, want, n)
+		}
+	}
+	if len(body) > 100<<10 {
+		t.Errorf("the page has %d bytes", len(body))
+	}
 }
 
 // TestContextLines: each line of the block stands with its reason and its records, as the text

@@ -53,6 +53,7 @@ var fixtures = map[string]string{
 	"context":        "/context?project_path=/home/ada/ratelimit",
 	"queue":          "/queue",
 	"doctor":         "/doctor",
+	"impact":         "/impact",
 	"settings":       "/settings",
 	"logs":           "/logs",
 	"not-found":      "/observation/4711",

@@ -51,6 +51,12 @@ func (v *visit) given() view {
 	}{givenTexts{found.Results, v.token != "", ""}, v.projectMenu("/given", sent, q.Project), pagerOf("/given", sent, q.Offset, givenLimit, found.Count, found.Total), q.Session, len(sent) > 0}}
 }
 
+// impact shows what the memory changes, by the latest experiment.
+func (v *visit) impact() view {
+	q := request[api.ImpactRequest](v, nil)
+	return view{Title: "Impact", JSON: inAPI(api.Memory.Impact, q), Data: new(ask(v, api.Memory.Impact, q))}
+}
+
 // thumb is a button that sends a verdict on the record of a line.
 type thumb struct {
 	Record, Verdict string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store/accounts"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -127,11 +128,7 @@ type timeColumns struct {
 
 // values returns zeros for n series in each column.
 func (c *timeColumns) values(n int) [][]float64 {
-	all := make([][]float64, len(c.labels))
-	for i := range all {
-		all[i] = make([]float64, n)
-	}
-	return all
+	return collect.Map(c.labels, func(string) []float64 { return make([]float64, n) })
 }
 
 // columnsUntil returns the columns of so many days, of which that of now is the last.
@@ -213,16 +210,14 @@ const (
 // those of a column in a row, and format writes one. A chart of zeros has no columns.
 func drawColumns(id, title, about string, all []series, labels []string, values [][]float64, format func(float64) string) chart {
 	c := chart{ID: id, Title: title, About: about, Series: all, Width: columnWidth * max(1, len(labels)), Height: chartHeight}
-	peak := 0.0
-	for _, row := range values {
-		peak = max(peak, sum(row))
-	}
+	totals := collect.Map(values, sum)
+	peak := slices.Max(append(totals, 0))
 	if peak == 0 {
 		return c
 	}
 	c.First, c.Last, c.Peak = labels[0], labels[len(labels)-1], format(peak)
 	for i, row := range values {
-		bar := column{Label: labels[i], Tip: labels[i] + ": " + format(sum(row))}
+		bar := column{Label: labels[i], Tip: labels[i] + ": " + format(totals[i])}
 		top := chartHeight
 		for k, value := range row {
 			bar.Cells = append(bar.Cells, format(value))
@@ -258,11 +253,8 @@ func drawBars(id, title, about string, all []series, values []float64, format fu
 	return c
 }
 
-func sum(values []float64) (total float64) {
-	for _, v := range values {
-		total += v
-	}
-	return total
+func sum(values []float64) float64 {
+	return collect.Sum(values, func(v float64) float64 { return v })
 }
 
 // Text says the chart in words, for those who do not see it.

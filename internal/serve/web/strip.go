@@ -131,9 +131,7 @@ func drawStrip(records *api.SessionRecords, events api.Page[accounts.SessionEven
 		spread(marks[i])
 		s.Marks = append(s.Marks, marks[i]...)
 	}
-	for _, n := range slices.Sorted(maps.Keys(turns)) {
-		s.Rows = append(s.Rows, *turns[n])
-	}
+	s.Rows = collect.Map(slices.Sorted(maps.Keys(turns)), func(n int) stripRow { return *turns[n] })
 	return s
 }
 

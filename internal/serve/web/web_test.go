@@ -33,6 +33,8 @@ type fake struct {
 	hostSession string
 	err         error
 	asked       []string // addresses of the API, in order
+	// block changes the preview of a context block, nil for none.
+	block func(*api.Preview)
 }
 
 // memory returns the fake as a memory.
@@ -75,6 +77,12 @@ func (f *fake) memory() api.Memory {
 			*answer = f.stats(c.Request.(api.StatsRequest))
 		case *api.Preview:
 			*answer = f.preview(c.Request.(api.ContextRequest))
+		case *api.Impact:
+			low := -1.5
+			*answer = api.Impact{Trial: memory.Trial{ID: 2, Share: 40, Placebo: 20, StartedAt: memory.MillisOf(noon)}, Sessions: map[string]int{"memory": 30, "nothing": 20, "placebo": 10}, Running: 2, Exposed: 3,
+				Outcomes: []api.ImpactOutcome{{Name: f.shorter(), Primary: true, Against: memory.ArmNothing, Sessions: 50, Percent: true, Change: -12.5, Low: &low, High: new(4.0)},
+					{Name: "prompts", Against: memory.ArmPlacebo, Sessions: 20, Percent: true}, {Name: "used after a file", Against: memory.ArmHeld, Sessions: 20}},
+				Plan: api.ImpactPlan{Sessions: 40, Needed: 1234, Detectable: []api.Detectable{{Sessions: 50, Percent: 80}, {Sessions: 200, Percent: 35}}}}
 		case *api.Queue:
 			*answer = f.queue()
 		case *api.Page[accounts.SessionEvent]:
@@ -206,7 +214,7 @@ func serve(v *Viewer, path string) *httptest.ResponseRecorder {
 // paths are those of all pages, with a search.
 var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
 	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/given", "/given?session_id=S3&since=2d", "/code", "/code?files=a.go&name=x", "/stats", "/stats?days=365&project=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere",
-	"/queue", "/queue?fragment=1", "/add", "/add?kind=learning", "/doctor", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
+	"/queue", "/queue?fragment=1", "/add", "/add?kind=learning", "/doctor", "/impact", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"

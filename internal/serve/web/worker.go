@@ -98,11 +98,8 @@ func (v *visit) queue() view {
 		shown.Stages = append(shown.Stages, stage{name, h.Stages[name]})
 		shown.Well = shown.Well && h.Stages[name] == "ok"
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(h.Sizes), func(a, b string) int { return cmp.Compare(h.Sizes[b], h.Sizes[a]) }) {
-		if h.Sizes[name] > 0 {
-			shown.Sizes = append(shown.Sizes, size{name, text.Bytes(h.Sizes[name])})
-		}
-	}
+	names := slices.SortedFunc(maps.Keys(h.Sizes), func(a, b string) int { return cmp.Compare(h.Sizes[b], h.Sizes[a]) })
+	shown.Sizes = collect.Pick(names, func(name string) (size, bool) { return size{name, text.Bytes(h.Sizes[name])}, h.Sizes[name] > 0 })
 	return view{Title: "Queue", JSON: inAPI(api.Memory.Queue, api.QueueRequest{}), Data: shown}
 }
 

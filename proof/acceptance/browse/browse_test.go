@@ -17,6 +17,7 @@ import (
 
 	"claudemem/proof/acceptance/world"
 
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -38,14 +39,16 @@ func TestBrowseScreens(t *testing.T) {
 		t.Run(name(""), func(t *testing.T) {
 			x := openTerminal(m, t, size[0], size[1], nil, "browse")
 			x.golden(name("feed"), "1 of 23")
-			x.press("j", "j", "j")
-			x.golden(name("feed-moved"), "4 of 23")
+			x.press("j")
+			x.golden(name("feed-moved"), "5 of 23")
 			x.press("Enter")
-			x.golden(name("observation"), "Esc back")
-			x.press("n")
+			x.golden(name("turn"), "▾")
+			x.press("j", "Enter")
 			x.golden(name("summary"), "Investigated")
 			x.press("n")
-			x.shows("Templates format dates")
+			x.golden(name("observation"), "Templates format dates")
+			x.press("n")
+			x.shows("Invoice dates have no time")
 			x.leave(inFeed)
 			x.press("t")
 			x.golden(name("timeline"), "▶")
@@ -53,9 +56,10 @@ func TestBrowseScreens(t *testing.T) {
 			x.golden(name("help"), "j k ↓ ↑")
 			x.leave(inTimeline)
 			x.leave(inFeed)
+			x.press("k", "k", "k", "Enter")
 			x.press("/")
 			x.press("-l", "rounded totals")
-			x.golden(name("search-typing"), "Invoice totals are ro")
+			x.golden(name("search-typing"), "Why does the invoice")
 			x.press("Enter")
 			x.golden(name("search"), "? help")
 			x.press("/")
@@ -69,6 +73,7 @@ func TestBrowseScreens(t *testing.T) {
 			x.press("Enter")
 			x.golden(name("nothing"), "zzzz")
 			x.leave("1 of 23")
+			x.unfold()
 			x.press("j", "p")
 			x.golden(name("pinned"), "is pinned")
 			x.press("x")
@@ -77,7 +82,7 @@ func TestBrowseScreens(t *testing.T) {
 			x.shows("is back")
 			x.press("u")
 			x.shows("is not pinned any more")
-			x.press("j", "k", "k")
+			x.press("k", "k", "Enter")
 			x.golden(name("feed"), "1 of 23")
 			x.press("q")
 			x.shows("ended with 0")
@@ -93,6 +98,7 @@ func TestBrowseResize(t *testing.T) {
 	importShown(m)
 	x := openTerminal(m, t, 80, 24, nil, "browse")
 	x.golden("80x24/feed", "1 of 23")
+	x.unfold()
 	for _, step := range []struct{ key, shows string }{
 		{"Enter", inRecord}, {"Escape", inFeed}, {"t", inTimeline}, {"?", "move by a line"}, {"Escape", inTimeline}, {"Escape", inFeed}, {"/", "Enter shows"},
 	} {
@@ -105,6 +111,7 @@ func TestBrowseResize(t *testing.T) {
 		x.until("a screen of 80 columns", func(screen string) bool { return strings.Contains(screen, strings.Repeat("─", 80)) })
 	}
 	x.leave(inFeed)
+	x.press("k", "Enter")
 	x.golden("80x24/feed", "1 of 23")
 }
 
@@ -120,6 +127,7 @@ func TestBrowseWorkerAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.shows("The worker is away; the records are read from the database.")
+	x.unfold()
 	x.press("j")
 	x.shows("(worker away)", "2 of 23")
 	x.press("Enter")
@@ -271,11 +279,12 @@ func TestBrowseEscTwice(t *testing.T) {
 	importShown(m)
 	x := openTerminal(m, t, 80, 24, nil, "browse")
 	x.shows("1 of 23")
+	x.unfold()
 	x.press("j")
 	x.shows("2 of 23")
 	for range 5 {
 		x.press("t")
-		x.shows("Timeline around")
+		x.shows("Timeline around", "The archive begins on the first") // its rows are there
 		x.press("Enter")
 		x.shows(inRecord)
 		x.press("-H", "1b", "1b")
@@ -302,7 +311,7 @@ func TestBrowseHostileText(t *testing.T) {
 			if n == 39 {
 				title += strings.Repeat(steers, 1<<20/len(steers))
 			}
-			write(memory.Portable{Observation: &memory.PortableObservation{ULID: browseULID(2, n), Session: browseULID(0, 0), ProjectPath: "/home/ada/" + steers, PromptNumber: 1, Type: memory.TypeBugfix,
+			write(memory.Portable{Observation: &memory.PortableObservation{ULID: browseULID(2, n), Session: browseULID(0, 0), ProjectPath: "/home/ada/" + steers, PromptNumber: n, Type: memory.TypeBugfix,
 				Title: title, Subtitle: evil(n), Narrative: strings.Repeat(evil(n)+"\n", 20), Facts: []string{evil(n), evil(n)}, Concepts: []string{evil(n)},
 				Files: []memory.FileRef{{Path: steers, Role: memory.FileModified}}, Origin: memory.OriginObserver, Provenance: memory.FromWeb, Branch: steers, TimesSeen: 1,
 				CreatedAt: at + memory.Millis(n)*60_000, AskedID: n}})
@@ -338,15 +347,17 @@ func TestBrowseHostileText(t *testing.T) {
 			}
 		}
 		check("40 pay")
-		x.press("j")
+		x.press("Enter", "j", "j")
 		check("2 of 80")
 		x.press("Enter")
 		check("from outside", inRecord)
 		x.press("PageDown")
 		check(inRecord)
 		x.leave(inFeed)
-		x.press("j", "j")
-		check("4 of 80") // 1 MB
+		x.press("j")
+		check("3 of 80") // 1 MB
+		x.press("Enter", "j", "j")
+		check("4 of 80")
 		x.press("Enter")
 		check("from outside", inRecord)
 		x.press("t")
@@ -385,7 +396,7 @@ func TestBrowseNoColour(t *testing.T) {
 		x.shows("1 of 23")
 		coloured := colour.MatchString(x.styled())
 		for _, step := range []struct{ key, shows string }{
-			{"j", "2 of 23"}, {"p", "is pinned"}, {"Enter", inRecord}, {"Escape", inFeed}, {"x", "is hidden"}, {"u", "is back"}, {"u", "not pinned"}, {"t", inTimeline}, {"?", "move by a line"},
+			{"Enter", "▾"}, {"j", inFeed}, {"j", "2 of 23"}, {"p", "is pinned"}, {"Enter", inRecord}, {"Escape", inFeed}, {"x", "is hidden"}, {"u", "is back"}, {"u", "not pinned"}, {"t", inTimeline}, {"?", "move by a line"},
 			{"Escape", inTimeline}, {"Escape", inFeed}, {"/", "Enter shows"}, {"t", "/ t"},
 		} {
 			x.press(step.key)
@@ -446,10 +457,7 @@ func TestBrowseLargeMemory(t *testing.T) {
 	m := world.NewMemory(t)
 	n := *browseRecords
 	manyRecords(m, n)
-	total := fmt.Sprint(n)
-	for i := len(total) - 3; i > 0; i -= 3 {
-		total = total[:i] + "," + total[i:]
-	}
+	total := text.Grouped(n)
 	m.MustCommand("worker", "start")
 	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		found := string(m.MustCommand("search", "--all", "--json", "retry loop"))
@@ -474,7 +482,9 @@ func TestBrowseLargeMemory(t *testing.T) {
 		}
 	}
 	measure("open", func() { x = openTerminal(m, t, 80, 24, nil, "browse") }, "1 of "+total)
-	measure("end", func() { x.press("G") }, total+" of "+total, "#1 ")
+	measure("end", func() { x.press("G") }, text.Grouped(n-1)+" of "+total)
+	x.press("Enter")
+	x.shows("#2 ", "#1 ")
 	for range 10 {
 		x.press("PageUp")
 		x.press("k")

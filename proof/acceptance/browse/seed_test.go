@@ -149,7 +149,8 @@ func importShown(m *world.Memory) {
 	m.MustCommand("worker", "start")
 }
 
-// manyRecords imports n observations of one project, a minute apart, in sessions of 20.
+// manyRecords imports n observations of one project, a minute apart, in sessions of 20
+// and turns of two.
 func manyRecords(m *world.Memory, n int) {
 	works := []string{"The %s lost its last entry", "The %s can be paused", "One place reads the %s", "The %s keeps whole numbers"}
 	parts := strings.Split("rate limiter,invoice total,login form,retry loop,upload queue,search index,date parser", ",")
@@ -165,7 +166,7 @@ func manyRecords(m *world.Memory, n int) {
 		}
 		for i := range n {
 			part := parts[i%len(parts)]
-			write(memory.Portable{Observation: &memory.PortableObservation{ULID: browseULID(2, i), Session: browseULID(0, i/perSession), ProjectPath: "/home/ada/tally", PromptNumber: 1, Type: types[i%len(types)],
+			write(memory.Portable{Observation: &memory.PortableObservation{ULID: browseULID(2, i), Session: browseULID(0, i/perSession), ProjectPath: "/home/ada/tally", PromptNumber: i%perSession/2 + 1, Type: types[i%len(types)],
 				Title: fmt.Sprintf(works[i%len(works)], part), Narrative: fmt.Sprintf("Change %d of the %s. The loop ended one entry early, because its bound was taken before the list was sorted.", i+1, part),
 				Origin: memory.OriginObserver, Provenance: memory.FromProject, TimesSeen: 1, CreatedAt: at(i), AskedID: i + 1}})
 		}

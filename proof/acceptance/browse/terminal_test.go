@@ -28,6 +28,9 @@ type terminal struct {
 // screenWait bounds the wait for a screen; a slow machine needs a part of it.
 const screenWait = time.Minute
 
+// lookPause is the time between two looks at a screen, each of which is a process.
+const lookPause = 50 * time.Millisecond
+
 // openTerminal runs `claude-mem ARGS` in a terminal, below a shell that says how it ended.
 func openTerminal(m *world.Memory, t testing.TB, columns, lines int, env []string, args ...string) *terminal {
 	t.Helper()
@@ -103,7 +106,7 @@ func (x *terminal) until(what string, ok func(screen string) bool) {
 		if time.Now().After(deadline) {
 			x.t.Fatalf("the screen does not show %s:\n%s", what, screen)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(lookPause)
 	}
 }
 
@@ -146,7 +149,7 @@ func (x *terminal) golden(name, has string) {
 		if got = x.screen(); got == string(want) {
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(lookPause)
 	}
 	x.t.Errorf("the screen differs from %s (-want +got):\n%s", path, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")))
 }
@@ -165,6 +168,15 @@ const (
 	inTimeline = "Enter read  Esc back"
 	inRecord   = "Esc back  n next"
 )
+
+// unfold shows the records of the chosen turn and goes to the first of them.
+func (x *terminal) unfold() {
+	x.t.Helper()
+	x.press("Enter")
+	x.shows("▾")
+	x.press("j")
+	x.shows(inFeed)
+}
 
 // signal sends a signal to the program.
 func (x *terminal) signal(s syscall.Signal) {

@@ -479,14 +479,11 @@ func (b brokenSource) Observations(ctx context.Context, q memory.Query) ([]memor
 	return b.Store.Observations(ctx, q)
 }
 
-func (b brokenSource) Undistilled() func(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
-	read := b.Store.Undistilled()
-	return func(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
-		if err := b.fails("Undistilled"); err != nil {
-			return memory.Batch{}, err
-		}
-		return read(ctx, session)
+func (b brokenSource) Undistilled(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
+	if err := b.fails("Undistilled"); err != nil {
+		return memory.Batch{}, err
 	}
+	return b.Store.Undistilled(ctx, session)
 }
 
 func (b brokenSource) LastInjection(ctx context.Context, host memory.Host, id string) (memory.Millis, error) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,11 +125,30 @@ func TestExperiment(t *testing.T) {
 			t.Errorf("%s of the arm %s was given lines at a prompt", name, arm)
 		}
 	}
+	// A person ends it for one session: it is given its block, then lines too, and counts where it was assigned.
+	lifted := ""
+	for name, arm := range arms {
+		if arm == memory.ArmNothing {
+			lifted = name
+		}
+	}
+	env := m.Env
+	m.Env = append(slices.Clone(env), "CLAUDE_CODE_SESSION_ID="+lifted)
+	if out := string(m.MustCommand("context", "--now", "--project", project)); !strings.Contains(out, "whole cents") {
+		t.Errorf("context --now gives: %s", out)
+	}
+	m.Env = env
+	if arm, _ := start(lifted, "compact"); arm != memory.ArmMemory {
+		t.Errorf("after context --now %s is given what the arm %s is given", lifted, arm)
+	}
+	if n := m.QueryOne("SELECT count(DISTINCT arm) FROM injections WHERE host_session_id = ? AND arm = 'nothing'", lifted); n != 1 {
+		t.Errorf("%s counts in other arms than its own", lifted)
+	}
 	var found api.Impact
 	if err := json.Unmarshal(m.MustCommand("impact", "--json"), &found); err != nil {
 		t.Fatal(err)
 	}
-	if !found.Trial.Runs() || found.Running != 20 || len(found.Outcomes) != 6 || found.Outcomes[0].Low != nil {
+	if !found.Trial.Runs() || found.Running != 20 || len(found.Outcomes) != 12 || found.Outcomes[0].Low != nil {
 		t.Errorf("impact says %+v", found)
 	}
 	m.MustCommand("experiment", "off")
@@ -138,4 +158,71 @@ func TestExperiment(t *testing.T) {
 		}
 	}
 	world.Figure(t, 4, "20 sessions, %v: the same arm with a worker, without, compacted, after a kill; %d logged", count, logged)
+}
+
+// TestExperimentOnMoments reads a file with a history in 30 sessions, while lines are held back: they come in those that the
+// lot has left, a hook that is told again changes nothing, and what was held back is booked beside what was given.
+func TestExperimentOnMoments(t *testing.T) {
+	m := world.NewMemory(t)
+	project := filepath.Join(m.Home, "till")
+	m.MustCommand("worker", "start")
+	if _, err := m.API().Add(world.Note{Project: project, Type: "bugfix", Title: "Fix: basket.go lost a cent of each total", Narrative: "basket.go summed floats. It sums cents now.", Files: []string{"basket.go"}}); err != nil {
+		t.Fatal(err)
+	}
+	m.Indexed(30 * time.Second)
+	m.MustCommand("experiment", "on", "--share", "0", "--moments", "50")
+	reads := func(session string) string {
+		return world.InjectedText(t, m.Send("save", map[string]any{"session_id": session, "cwd": project, "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": "call-" + session,
+			"tool_input": map[string]any{"file_path": filepath.Join(project, "basket.go")}, "tool_response": map[string]any{"type": "text"}}))
+	}
+	given := map[string]bool{}
+	const n = 30
+	for i := range n {
+		session := fmt.Sprint("moment-", i)
+		given[session] = strings.Contains(reads(session), "lost a cent")
+		if text := reads(session); text != "" {
+			t.Errorf("%s is told again: %s", session, text)
+		}
+	}
+	for range 200 { // booked after the hook has its answer
+		if m.QueryOne("SELECT count(*) FROM injections WHERE hook_event = 'PostToolUse'") == n {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	booked, held := 0, 0
+	m.Query(func(row *sql.Rows) error {
+		var session string
+		var arm memory.Arm
+		var share, lines, tokens int
+		if err := row.Scan(&session, &arm, &share, &lines, &tokens); err != nil {
+			return err
+		}
+		booked++
+		if arm == memory.ArmHeld {
+			held++
+		}
+		if given[session] != (arm == memory.ArmMemory) || share != 50 || lines != 1 || (tokens == 0) == given[session] {
+			t.Errorf("%s, given %v, is booked as %s of %d %%, with %d lines of %d tokens", session, given[session], arm, share, lines, tokens)
+		}
+		return nil
+	}, "SELECT host_session_id, arm, held, (SELECT count(*) FROM given_lines l WHERE l.injection_id = i.id AND l.observation_id = 1), tokens FROM injections i WHERE hook_event = 'PostToolUse'")
+	if booked != n || held < 5 || held > 25 {
+		t.Errorf("%d moments are booked, %d held back, want %d, about half", booked, held, n)
+	}
+	var found api.Impact
+	if err := json.Unmarshal(m.MustCommand("impact", "--json"), &found); err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Outcomes) != 6 || found.Trial.Moments != 50 || found.Outcomes[0].Against != memory.ArmHeld || found.Outcomes[0].Sessions != 0 {
+		t.Errorf("impact says %+v", found) // of moments of less than a day ago nothing
+	}
+	listed := 0
+	for range strings.SplitSeq(string(m.MustCommand("given", "--all", "--limit", "100")), "lost a cent") {
+		listed++
+	}
+	if listed-1 != n-held {
+		t.Errorf("%d texts are listed as given, want %d", listed-1, n-held)
+	}
+	world.Figure(t, 4, "%d moments, %d held back by lot, each booked as it was given, with a hook told twice", n, held)
 }

@@ -238,7 +238,7 @@ var (
 // checkNames: what the prose names in backticks is there.
 func (s *skillMemory) checkNames(t *testing.T, pages []skillPage) {
 	var help strings.Builder
-	for _, command := range []string{"search", "show", "timeline", "recent", "sessions", "changes"} {
+	for _, command := range []string{"search", "show", "timeline", "recent", "sessions", "changes", "given"} {
 		help.Write(s.MustCommand(command, "--help"))
 	}
 	var api struct {

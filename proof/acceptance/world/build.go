@@ -58,7 +58,7 @@ var built = sync.OnceValue(func() (err error) {
 	if ownDir, err = os.MkdirTemp("", "claude-mem-acceptance-"); err != nil {
 		return err
 	}
-	return build("test", ownDir, "./cmd/claude-mem", "./cmd/claude-mem-hook")
+	return build("test", ownDir, "-ldflags=-s -w", "./cmd/claude-mem", "./cmd/claude-mem-hook")
 })
 
 // OlderProgram builds claude-mem as version 0.0.9.
@@ -71,7 +71,7 @@ var OlderProgram = sync.OnceValues(func() (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, "claude-mem"), build("test-older", dir, "-ldflags=-X "+strings.TrimSpace(string(module))+"/internal/capture/wire.Program=0.0.9", "./cmd/claude-mem")
+	return filepath.Join(dir, "claude-mem"), build("test-older", dir, "-ldflags=-s -w -X "+strings.TrimSpace(string(module))+"/internal/capture/wire.Program=0.0.9", "./cmd/claude-mem")
 })
 
 // build gives dir the programs that `go build` makes with args. They lie in bin/NAME with the

@@ -24,6 +24,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
+	"claudemem/internal/run/control"
 	"claudemem/internal/run/doctor"
 )
 
@@ -67,7 +68,7 @@ func NewMemory(t testing.TB) *Memory {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, _ = m.Command("worker", "stop")
+		_, _ = control.Stop(context.Background(), m.Dir, 60*time.Second)
 		if pid := m.WorkerPID(); pid != 0 {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
@@ -190,6 +191,7 @@ func (m *Memory) Settle(limit time.Duration) memory.Books {
 	m.MustCommand("worker", "start")
 	deadline := time.Now().Add(limit)
 	for {
+		m.awaitIdle(time.Second)
 		spooled := m.Spooled() // first: what is taken in meanwhile is then in the books
 		b := m.Books()
 		if b.Pending+b.Processing == 0 && spooled == 0 {
@@ -198,7 +200,23 @@ func (m *Memory) Settle(limit time.Duration) memory.Books {
 		if time.Now().After(deadline) {
 			m.T.Fatalf("still busy after %v: %+v, %d spooled", limit, b, m.Spooled())
 		}
-		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// awaitIdle waits, at most for limit, while the spool has deliveries or the database, as it lies on
+// disk, events that wait. It spares Settle commands, each of which costs what a hundred looks cost.
+func (m *Memory) awaitIdle(limit time.Duration) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(m.Dir, "memory.db")+"?mode=ro&_pragma=busy_timeout(5000)")
+	if err != nil {
+		return
+	}
+	defer db.Close()
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		var busy bool
+		err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM events WHERE outcome IN ('pending', 'processing'))").Scan(&busy)
+		if m.Spooled() == 0 && (err != nil || !busy) {
+			return
+		}
 	}
 }
 
@@ -353,6 +371,7 @@ func (m *Memory) ReadFile(path string) []byte {
 // AwaitIndex waits until everything that is kept can be found.
 func (m *Memory) AwaitIndex() {
 	m.T.Helper()
+	m.Indexed(30 * time.Second)
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		var report doctor.Report
 		out, _ := m.Command("doctor", "--json")

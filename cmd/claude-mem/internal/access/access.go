@@ -1,6 +1,5 @@
 // Package access gives a command the memory of a data directory: the worker's while it
-// answers, else that of the files. Memory is for a command and for a program in a terminal, Client
-// for an MCP server.
+// answers, else that of the files.
 //
 // Place in the flow: below all commands; it opens what api.Local needs.
 package access
@@ -53,6 +52,9 @@ type Memory struct {
 	files *files // opened while the worker is away; one call at a time
 	// away: the last answer came from the files.
 	away atomic.Bool
+	// life bounds the starts of a worker, and waking counts those under way.
+	life   context.Context //nolint:containedctx // of the process
+	waking sync.WaitGroup
 	// mute is until when a worker that took too long is not asked, in Unix milliseconds.
 	mute atomic.Int64
 }
@@ -75,6 +77,7 @@ func (p Place) Live() *Memory { return p.memory(&Memory{Place: p, Patience: answ
 // without one this process is the worker for that long, also where there is no memory yet if
 // m.Create says so.
 func (p Place) memory(m *Memory) *Memory {
+	m.life = context.Background()
 	m.Memory = func(ctx context.Context, call api.Call) error {
 		if call.Reads() {
 			return m.read(ctx, call)

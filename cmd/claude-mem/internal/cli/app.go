@@ -40,10 +40,7 @@ type App struct {
 // or, without one, in the files. It opens nothing yet.
 func (a *App) Memory() (*access.Memory, error) {
 	dataDir, err := a.DataDir()
-	if err != nil {
-		return nil, err
-	}
-	return a.Place(dataDir).ForCommand(), nil
+	return a.Place(dataDir).ForCommand(), err
 }
 
 // Place returns where the memory of a data directory is.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/memory"
@@ -61,15 +60,6 @@ func ExitOf(code memory.Code) int {
 		}
 	}
 	return 1
-}
-
-// ExitHelp returns the table for the help.
-func ExitHelp() string {
-	var b strings.Builder
-	for _, row := range ExitCodes {
-		fmt.Fprintf(&b, "  %d  %s\n", row.Exit, row.Meaning)
-	}
-	return b.String()
 }
 
 // QuietExit ends a command with an exit code and no error message.

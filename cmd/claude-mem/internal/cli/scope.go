@@ -289,8 +289,7 @@ type listing[T any] struct {
 
 // ReadListing reads the first records of a scope (nil: of all projects), at most limit, page by
 // page.
-func ReadListing[T any](of *Scope, limit int, page func(api.Paged) ([]T, int, error)) (out listing[T], err error) {
-	out.Results = []T{}
+func ReadListing[T any](of *Scope, limit int, page func(api.Paged) (api.Page[T], error)) (out listing[T], err error) {
 	if of != nil {
 		if out.Project, err = of.Project(); err != nil {
 			return out, err
@@ -299,13 +298,12 @@ func ReadListing[T any](of *Scope, limit int, page func(api.Paged) ([]T, int, er
 	if limit < 1 {
 		return out, memory.Errorf(memory.CodeInvalid, "--limit %d: want at least 1", limit).WithHint(limitHint)
 	}
-	for {
-		results, total, err := page(api.Paged{Project: out.Project, Limit: min(limit-out.Count, api.MaxLimit), Offset: out.Count})
-		out.Results, out.Total = append(out.Results, results...), total
-		if out.Count = len(out.Results); err != nil || len(results) == 0 || out.Count >= min(limit, total) {
-			return out, err
-		}
-	}
+	read, total, err := api.ReadPages(limit, func(p api.Paged) (api.Page[T], error) {
+		p.Project = out.Project
+		return page(p)
+	})
+	out.Results, out.Count, out.Total = print.NotNil(read), len(read), total
+	return out, err
 }
 
 // NoteMore says how many of a list are not shown.

@@ -58,6 +58,9 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	if _, noID := ParseID(args[0]); noID == nil && slices.ContainsFunc(cmd.Commands(), func(sub *cobra.Command) bool { return sub.Name() == "show" }) {
 		meant, given = cmd.CommandPath()+" show", args
 	}
+	if cmd.Name() == "config" && slices.Contains([]string{"clear", "del", "delete", "remove", "reset", "rm", "unset"}, strings.ToLower(args[0])) {
+		meant, given = cmd.CommandPath()+" set", []string{text.First(append(given, "KEY")), ""} // an empty value removes it
+	}
 	if meant != "" {
 		return err.WithHint(fmt.Sprintf("did you mean `%s`?", CommandLine(meant, given)))
 	}
@@ -79,11 +82,9 @@ func meantCommand(cmd *cobra.Command, word string) string {
 			continue
 		}
 		names = append(names, sub.Name())
-		for _, subsub := range sub.Commands() {
-			if subsub.IsAvailableCommand() && subsub.Name() == word {
-				below = append(below, subsub.CommandPath())
-			}
-		}
+		below = append(below, collect.Pick(sub.Commands(), func(c *cobra.Command) (string, bool) {
+			return c.CommandPath(), c.IsAvailableCommand() && c.Name() == word
+		})...)
 	}
 	if other := otherWords[strings.ToLower(word)]; other != "" && !cmd.HasParent() {
 		return cmd.CommandPath() + " " + other

@@ -141,12 +141,7 @@ func (p *Printer) given(given []memory.Injection) {
 // session, or made of it, were opened later; without any, that none of them was.
 func (p *Printer) lookedUpSection(r *accounts.SessionReceipt) {
 	p.Heading("Opened later")
-	known := map[memory.ObservationID]bool{}
-	for _, in := range r.Given {
-		for _, id := range in.Observations {
-			known[id] = true
-		}
-	}
+	known := collect.Set(collect.Flat(r.Given, func(in memory.Injection) []memory.ObservationID { return in.Observations }))
 	if len(r.LookedUp) == 0 {
 		p.Printf("  0 of %d records opened\n", len(known)+len(r.Stored.Observations))
 		return

@@ -55,11 +55,9 @@ func (p *Printer) Observation(found *api.Observation) {
 	for _, fact := range o.Facts {
 		p.Printf("- %s\n", p.marked("", Line(fact, 0)))
 	}
-	p.paths("Modified", o.FilesModified)
-	p.paths("Read", o.FilesRead)
-	if len(o.Concepts) > 0 {
-		p.Printf("%s %s\n", p.Style(Dim, "Concepts:"), Line(strings.Join(o.Concepts, ", "), 0))
-	}
+	p.list("Modified", o.FilesModified)
+	p.list("Read", o.FilesRead)
+	p.list("Concepts", o.Concepts)
 }
 
 // prose prints a text behind an empty line: without styles as it was written, else by the blocks that
@@ -96,10 +94,10 @@ func (p *Printer) spans(style string, pieces []text.Span, line string) string {
 	}), "")
 }
 
-// paths prints a line with the label and paths; nothing without paths.
-func (p *Printer) paths(label string, paths []string) {
-	if len(paths) > 0 {
-		p.Printf("%s %s\n", p.Style(Dim, label+":"), Line(strings.Join(paths, ", "), 0))
+// list prints a line with the label and items; nothing without items.
+func (p *Printer) list(label string, items []string) {
+	if len(items) > 0 {
+		p.Printf("%s %s\n", p.Style(Dim, label+":"), Line(strings.Join(items, ", "), 0))
 	}
 }
 

@@ -43,11 +43,7 @@ func (a *Verbs) DemoCommand() *cobra.Command {
 into a temporary memory. Show the records, the context block of the next session, and
 the cost. Needs no agent, no model and no network. Your own memory is not changed.
 
-With --open the viewer shows this memory for 10 minutes, also after the command has ended.
-
-JSON: {"session", "note", "host_version", "data_dir"?, "hook_calls", "hook_ms": {"median", "max"},
-"queue", "observations": [as recent], "summaries": N, "context", "tokens", "stored_bytes",
-"viewer"?}.`,
+With --open the viewer shows this memory for 10 minutes, also after the command has ended.`,
 		Example: "  claude-mem demo\n  claude-mem demo --open\n  claude-mem demo --keep",
 	}
 	a.JSONFlag(cmd)

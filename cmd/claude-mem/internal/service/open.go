@@ -26,9 +26,7 @@ func (a *Verbs) OpenCommand() *cobra.Command {
 		Long: `Open the viewer in a browser; a worker is started if none runs. PAGE is the path of a
 page, as search or "search?q=type:bugfix", or a record: #12 or S3.
 
-The address has a code that lets the browser make changes. It is valid once, for a minute.
-
-JSON: {"url"}.`,
+The address has a code that lets the browser make changes. It is valid once, for a minute.`,
 		Example: "  claude-mem open\n  claude-mem open search\n  claude-mem open --print",
 	}
 	a.JSONFlag(cmd)

@@ -47,7 +47,7 @@ CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
 	}, a.withStatus(&cobra.Command{
 		Use:     "start",
 		Short:   "Start the worker and wait until it is ready",
-		Long:    "Start the worker in the background and wait until it is ready. It is no error when it runs already.\n\nJSON: as `worker status`.",
+		Long:    "Start the worker in the background and wait until it is ready. It is no error when it runs already.",
 		Example: "  claude-mem worker start",
 	}, Start), a.WithDataDir(&cobra.Command{
 		Use:     "stop",
@@ -63,18 +63,14 @@ CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
 	}), a.withStatus(&cobra.Command{
 		Use:     "restart",
 		Short:   "Stop the worker and start this version",
-		Long:    "Stop the worker, if one runs, and start this program's.\n\nJSON: as `worker status`.",
+		Long:    "Stop the worker, if one runs, and start this program's.",
 		Example: "  claude-mem worker restart",
 	}, restart), a.withStatus(&cobra.Command{
 		Use:   "status",
 		Short: "Show whether the worker runs, and its state",
 		Long: `Show whether the worker runs, its version, the state of its stages, its settings, and
 current problems, such as a provider that does not answer.
-The exit code is 0 when it runs and 5 when it does not.
-
-JSON: {"running", "data_dir", "pid"?, "version"?, "wire"?, "port"?, "socket"?,
-"started_at"?, "stages"?: {NAME: "ok" or what is wrong}, "notices"?: [{"key", "text", "at", "told"}],
-"settings"?: [{"key", "value", "origin"}]}.`,
+The exit code is 0 when it runs and 5 when it does not.`,
 		Example: "  claude-mem worker status --json",
 	}, func(context.Context, string) error { return nil }), a.workerLogsCommand(), a.workerRunCommand())
 }
@@ -119,15 +115,27 @@ func (a *Verbs) openWorker(ctx context.Context, dataDir string, checkIndex time.
 	return daemon.Open(ctx, daemon.Config{DataDir: dataDir, Settings: resolved, Version: wire.Program, Logger: log, CheckIndex: checkIndex, Command: Detached(dataDir)})
 }
 
-// withStatus returns a command that calls do and, unless that fails, prints the worker's status,
-// as printStatus does.
+// withStatus returns a command that calls do and, unless that fails, prints the worker's state. Without a
+// worker the exit code is that of CodeUnavailable.
 func (a *Verbs) withStatus(cmd *cobra.Command, do func(ctx context.Context, dataDir string) error) *cobra.Command {
 	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
-		if err := do(ctx, dataDir); err != nil {
+		err := do(ctx, dataDir)
+		if err != nil {
 			return err
 		}
-		return a.printStatus(ctx, dataDir)
+		status, err := control.Look(ctx, dataDir)
+		err = a.Done(status, err, func(p *print.Printer) {
+			printWorker(p, &status)
+			printDevices(ctx, p, dataDir)
+			if !status.Running {
+				a.Note("hooks start it when needed; `claude-mem worker start` starts it now")
+			}
+		})
+		if err == nil && !status.Running {
+			err = cli.Quietly(memory.CodeUnavailable)
+		}
+		return err
 	})
 }
 
@@ -139,22 +147,6 @@ func restart(ctx context.Context, dataDir string) error {
 		return err
 	}
 	return Start(ctx, dataDir)
-}
-
-// printStatus prints the worker's state. Without a worker the exit code is that of
-// CodeUnavailable.
-func (a *Verbs) printStatus(ctx context.Context, dataDir string) error {
-	status, err := control.Look(ctx, dataDir)
-	err = a.Done(status, err, func(p *print.Printer) {
-		printWorker(p, &status)
-		if !status.Running {
-			a.Note("hooks start it when needed; `claude-mem worker start` starts it now")
-		}
-	})
-	if err == nil && !status.Running {
-		err = cli.Quietly(memory.CodeUnavailable)
-	}
-	return err
 }
 
 // printWorker prints the state of the worker, its settings and its problems.
@@ -178,6 +170,15 @@ func printWorker(p *print.Printer, status *control.Status) {
 		p.Printf("not running\n")
 	}
 	p.Printf("data     %s\n", status.DataDir)
+}
+
+// printDevices prints a line about the other devices of the memory, if there are some.
+func printDevices(ctx context.Context, p *print.Printer, dataDir string) {
+	status, err := daemon.DevicesStatus(ctx, dataDir)
+	if err != nil {
+		return // it is on one device, or `claude-mem sync status` tells
+	}
+	p.Printf("devices  %d other, synced %s%s\n", len(status.Devices), p.Ago(status.SyncedAt), print.If(status.Fault != "", ", failed: `claude-mem sync status`"))
 }
 
 // Start starts this program as the worker unless one answers already, of whatever version, and
@@ -290,11 +291,9 @@ func startError(err error, complaints string) error {
 
 func (a *Verbs) workerLogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "logs",
-		Short: "Print the worker's log, or follow it",
-		Long: `Print the end of the worker's log. It has ids, counts and errors, never content.
-
-JSON: the lines as they are in the file, one object per line.`,
+		Use:     "logs",
+		Short:   "Print the worker's log, or follow it",
+		Long:    `Print the end of the worker's log. It has ids, counts and errors, never content.`,
 		Example: "  claude-mem worker logs -n 100\n  claude-mem worker logs --follow",
 	}
 	a.JSONFlag(cmd)

@@ -47,11 +47,7 @@ Nothing is sent anywhere, except with --online: a provider with an API is asked
 whether it accepts the key, which costs nothing.
 
 The exit code is 0 when nothing is wrong or there are only warnings, and 9 when
-something is broken. docs/doctor.md explains every finding.
-
-JSON: {"status": "ok", "warn" or "fail", "data_dir", "version", "counts": {"ok", "warn", "fail"},
-"findings": [{"check", "name", "status", "text", "fix"?, "fixable"?}], "fixed"?: findings that
---fix has repaired, "unfixed"?: why others were not}.`,
+something is broken. docs/doctor.md explains every finding.`,
 		Example: "  claude-mem doctor\n  claude-mem doctor --fix\n  claude-mem doctor --deep\n  claude-mem doctor --json",
 	}
 	a.JSONFlag(cmd)

@@ -54,16 +54,7 @@ at a terminal you are asked.
 
 Exit codes: 0 installed, nothing to do, or the answer was no; 6 nobody to ask and
 no --yes; 2 a file of Claude Code's is broken; 3 no claude command; 4 another install
-is under way; 5 the claude command failed; 7 the disk refused.
-
-JSON: {"dry_run", "changed", "plan": {"method", "config_dir", "directory", "program", "version", "replaces"?,
-"plugin": [{"path", "do": create|replace|edit|remove, "size"?}], "files": [likewise], "commands": [[argument]],
-"others": [{"id", "enabled", "installed"}], "disable": [id], "node_data", "unfinished"},
-"older": settings of a settings.json that "changed" imports [{"key", "value", "in_force", "error"?}],
-"observer": {"provider", "who", "cost", "change"}, "found": other agents [{"host", "label", "config_dir", "installed"}],
-"history": what can be imported {"node"?: {"path", "observations"}, "transcripts"?: {"path", "sessions"}}}.
-With --host, {"dry_run", "changed", "agent": {"host", "label", "config_dir", "directory", "program", "version", "programs": [likewise],
-"files": [likewise], "hooks", "servers", "note"?, "unfinished"}}. It asks nothing: with --dry-run or --yes only.`,
+is under way; 5 the claude command failed; 7 the disk refused.`,
 		Example: "  claude-mem install --dry-run\n  claude-mem install\n  claude-mem install --yes --disable-node\n  claude-mem install --settings\n  claude-mem install --host codex",
 	}
 	var o installOptions
@@ -283,12 +274,7 @@ entries are removed. It works without the claude command, and on an incomplete
 installation. The memory is not changed.
 
 Exit codes: 0 done, nothing to do, or the answer was no; 6 nobody to ask and no --yes;
-2 a file of Claude Code's is broken; 4 another install is under way; 7 the disk refused.
-
-JSON: {"dry_run", "changed", "removal": {"config_dir", "data_dir", "files": [{"path", "do", "size"?}], "restored": [path],
-"uses": [name], "commands": [[argument]], "directories": [path], "enable": [id], "elsewhere": [path], "problems": [text]}?,
-"agents": [{"host", "label", "config_dir", "data_dir", "files": [likewise], "restored": [path], "directories": [path]}]}; with --host of
-another agent without "removal". It asks nothing: with --dry-run or --yes only.`,
+2 a file of Claude Code's is broken; 4 another install is under way; 7 the disk refused.`,
 		Example: "  claude-mem uninstall --dry-run\n  claude-mem uninstall\n  claude-mem uninstall --host codex",
 	}
 	return a.changesHost(cmd, &installOptions{}, a.uninstall)

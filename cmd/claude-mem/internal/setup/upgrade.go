@@ -37,9 +37,7 @@ refuses it, and a backup from before is in backups/.
 
 Exit codes: 0 done, nothing newer, or the answer was no; 3 this program is from no release;
 5 the release cannot be fetched, or its installer failed; 6 the signature is wrong, or nobody
-to ask and no --yes.
-
-JSON: {"version", "newest", "newer", "upgraded", "manager"?}. It asks nothing: with --check or --yes only.`,
+to ask and no --yes.`,
 		Example: "  claude-mem upgrade --check\n  claude-mem upgrade",
 	}
 	var o installOptions

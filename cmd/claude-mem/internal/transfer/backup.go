@@ -26,9 +26,7 @@ func (a *Verbs) BackupCommand() *cobra.Command {
 and read the whole copy back. Then the oldest backups beyond ` + settings.KeyBackupKeep + ` are deleted.
 
 The worker does the same once a day and before it migrates the database. A damaged
-database is not backed up, and no backup is deleted then.
-
-JSON: {"name", "path", "at", "bytes"}.`,
+database is not backed up, and no backup is deleted then.`,
 		Example: "  claude-mem backup\n  claude-mem backup --json",
 	}
 	a.JSONFlag(cmd)
@@ -66,11 +64,7 @@ in the data directory. The index is rebuilt.
 
 What was captured after the backup is not in it. What was forgotten after the backup is erased
 from the copy before it is put in place; what cannot be is named, such as what was forgotten in
-another memory than that of the file.
-
-JSON: {"backups": [{"name", "path", "at", "bytes"}], "restored"?: one of these,
-"observations"?, "aside"?: the folder of the former database,
-"erasures"?: how often something was erased from it, "unapplied"?: [what could not be]}.`,
+another memory than that of the file.`,
 		Example: "  claude-mem restore --list\n  claude-mem restore\n  claude-mem restore memory-20260301T040000Z-6f1c2a9be0d34875-7.db --yes",
 	}
 	a.JSONFlag(cmd)

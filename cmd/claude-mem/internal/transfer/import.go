@@ -20,6 +20,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -61,21 +62,7 @@ A directory such as ~/.claude/projects, or a file in it, has the transcripts of 
 sessions: what happened before claude-mem was installed, or while it did not run, is captured
 from them. --host reads what Codex CLI, Gemini CLI or OpenCode has stored of its sessions. What
 was captured already is left as it is; docs/backfill.md tells what transcripts lack. No model reads it, now or later, unless --with-model is given: then an estimate of the
-cost is shown first, and asked about. --project may be given more than once.
-
-JSON: of records {"added": {"sessions", "prompts", "observations", "summaries", "learnings",
-"symbols", "tombstones"}, "present", "merged", "differs", "forgotten", "excluded", "refused",
-"waiting", "import"?, "wide"?, "wide_taken"?, "problems": [{"line", "message"}], "complete",
-"projects"?: [{"project", "records"}], "rows"?, "dry_run"?}: "present" are here already, "differs" too, but were changed in one of the memories, "merged" under another id; "rows" are
-those of claude-mem.db by kind, with "stubs", made for rows without a session; "excluded" are of
-projects in which nothing is captured. Of transcripts {"files", "sessions", "added": {"prompts",
-"tools", "stops"}, "present", "skipped": likewise, "excluded", "private", "unselected", "read":
-{"lines", "broken", "mended", "too_long", "unknown", "copied", "of_host", "prompts", "tools", "stops"}, "others"?: {why: files},
-"unreadable": [path and reason], "from"?, "until"?, "import"?, "projects": [{"project", "project_path", "sessions",
-"prompts", "tools", "present"}], "dry_run"?, "estimate"?: {"provider", "model", "calls",
-"input_tokens", "output_tokens", "usd"?, "daily_cap"}}. Of --list {"imports": [{"id", "source", "at",
-"ended", "sessions", "prompts", "observations", "summaries", "learnings", "projects"}]}; of --undo
-the same fields with "kept": titles.`,
+cost is shown first, and asked about. --project may be given more than once.`,
 		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import --host codex\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import - --yes\n  claude-mem import --list\n  claude-mem import --undo 3",
 		Args:    a.namesImport,
 	}
@@ -484,12 +471,9 @@ func (a *Verbs) noteHomeless(ctx context.Context) {
 	}
 	defer m.Close()
 	page, _ := m.Projects(ctx, api.ProjectsRequest{Brief: true, Limit: api.MaxLimit}) // none if it fails
-	var names []string
-	for _, p := range page.Results {
-		if info, err := os.Stat(p.ProjectPath); err != nil || !info.IsDir() {
-			names = append(names, cli.ShellWord(print.Line(strings.TrimPrefix(p.ProjectPath, records.LabelOnly), 100)))
-		}
-	}
+	names := collect.Pick(page.Results, func(p api.Project) (string, bool) {
+		return cli.ShellWord(print.Line(strings.TrimPrefix(p.ProjectPath, records.LabelOnly), 100)), !openfile.IsDir(p.ProjectPath)
+	})
 	if len(names) > 0 {
 		a.Note("%s without a directory on this machine: %s%s. A session that starts in a directory of the same name takes such a name over; `claude-mem projects merge NAME INTO` moves the records of others.",
 			text.Count(len(names), "project"), strings.Join(names[:min(len(names), homelessShown)], ", "), print.If(len(names) > homelessShown, " …"))
@@ -513,15 +497,12 @@ docs/export.md describes the format; ` + "`claude-mem import`" + ` reads it.
 
 Without filters the file also has what was forgotten, as hashes, so that it stays away from
 the memory that imports it. Events, the cost ledger and what sessions were shown stay here;
-` + "`claude-mem backup`" + ` copies everything.
-
-JSON: with a FILE, {"path", "records": {"sessions", "prompts", "observations", "summaries",
-"learnings", "symbols", "tombstones"}, "withheld"}: records that are left out because the
-disk has damaged them.`,
+` + "`claude-mem backup`" + ` copies everything.`,
 		Example: "  claude-mem export memory.jsonl\n  claude-mem export | gzip > memory.jsonl.gz\n  claude-mem export shop.jsonl --project ../shop --since 2026-03-01",
 	}
 	f := a.RangeFlags(cmd)
 	force := cmd.Flags().BoolP("force", "f", false, "replace FILE if it exists")
+	canonical := cmd.Flags().Bool("canonical", false, "of several machines with one memory: print the records alone, the same bytes on each")
 	cmd.ValidArgsFunction = cli.FileNames
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, given []string) (err error) {
 		toStdout := len(given) == 0 || given[0] == "-"
@@ -534,6 +515,12 @@ disk has damaged them.`,
 			return err
 		}
 		m.Close()
+		if *canonical {
+			if !toStdout {
+				return memory.Errorf(memory.CodeInvalid, "--canonical prints to standard output").WithHint("`claude-mem export --canonical > FILE`")
+			}
+			return daemon.ExportCanonical(ctx, m.DataDir, a.Stdout, filter)
+		}
 		report, end := a.Progress("Exporting", nil)
 		if toStdout {
 			if a.JSON {

@@ -18,6 +18,7 @@ import (
 	"claudemem/internal/distil/model"
 	"claudemem/internal/distil/model/claude"
 	"claudemem/internal/distil/observer/mode"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -211,10 +212,7 @@ func othersOf(folders []transcript.Folder) map[string]int {
 
 // leftOut returns others in words, "" for none.
 func leftOut(others map[string]int) string {
-	var list []string
-	for _, why := range slices.Sorted(maps.Keys(others)) {
-		list = append(list, text.Grouped(others[why])+" "+why)
-	}
+	list := collect.Map(slices.Sorted(maps.Keys(others)), func(why string) string { return text.Grouped(others[why]) + " " + why })
 	return strings.Join(list, ", ")
 }
 

@@ -63,9 +63,7 @@ func withoutBullet(s string) string {
 
 // addFiles adds the file paths among items to obs with a role.
 func addFiles(obs *memory.Observation, items []string, role memory.FileRole) {
-	for _, path := range files(items) {
-		obs.Files = append(obs.Files, memory.FileRef{Path: path, Role: role})
-	}
+	obs.Files = append(obs.Files, collect.Map(files(items), func(path string) memory.FileRef { return memory.FileRef{Path: path, Role: role} })...)
 }
 
 // files returns the items that are file paths, each once, up to maxFiles.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"claudemem/internal/leaf/text"
+	"claudemem/internal/leaf/text/runes"
 )
 
 // terminalSequence matches the colours and the like of a terminal; of a malformed
@@ -21,12 +21,7 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // clean is normalise without the terminal's sequences.
 func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if text.Unsafe(r) {
-			return -1
-		}
-		return r // an invalid byte is U+FFFD
-	}, lineEnds.Replace(s))
+	return runes.Safe(lineEnds.Replace(s))
 }
 
 var (

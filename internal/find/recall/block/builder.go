@@ -56,8 +56,8 @@ type Options struct {
 	HostFiles HostFiles
 	// StartLine reports whether a session that starts anew gets a line for the user; nil = none.
 	StartLine func() bool
-	// Trial returns the trial that runs; nil = there is none.
-	Trial func(ctx context.Context) (memory.Trial, error)
+	// Trial returns the trial that runs, as it is for a session; nil = there is none.
+	Trial func(ctx context.Context, host memory.Host, session string) (memory.Trial, error)
 	// Timeout is after how long a block is given without the layers that are not
 	// there yet; default 800 ms, so that the rest still reaches a hook that waits
 	// 1.2 s. The context's deadline may make it less.
@@ -197,6 +197,7 @@ func (b *Builder) Context(ctx context.Context, req memory.ContextRequest) (memor
 		all = r.shelf(t)
 	}
 	leaveReversed(sections)
+	reconcile(sections)
 	passOn(sections)
 	block := b.finish(start, req, sections, skipped, all)
 	if err == nil {

@@ -85,13 +85,11 @@ func (m *fakeMemory) Observations(ctx context.Context, q memory.Query) ([]memory
 	return slices.Clone(found[:min(q.Limit, len(found))]), nil
 }
 
-func (m *fakeMemory) Undistilled() func(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
-	return func(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
-		if err := m.before(ctx, "Undistilled"); err != nil {
-			return memory.Batch{}, err
-		}
-		return m.waiting[session], nil
+func (m *fakeMemory) Undistilled(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
+	if err := m.before(ctx, "Undistilled"); err != nil {
+		return memory.Batch{}, err
 	}
+	return m.waiting[session], nil
 }
 
 func (m *fakeMemory) LastInjection(ctx context.Context, host memory.Host, id string) (memory.Millis, error) {

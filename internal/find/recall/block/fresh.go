@@ -48,12 +48,11 @@ func (r *run) distilFresh(ctx context.Context) freshSessions {
 	if err != nil || r.opts.Distiller == nil {
 		return out // The session index tells of the error.
 	}
-	undistilled := r.source.Undistilled()
 	var tries []*recall.Attempt[*freshSession]
 	for _, d := range recent {
 		if d.Undistilled > 0 {
 			tries = append(tries, recall.Try(ctx, func(ctx context.Context) (*freshSession, error) {
-				return r.distilSession(ctx, d.Session, undistilled)
+				return r.distilSession(ctx, d.Session)
 			}))
 		}
 	}
@@ -68,10 +67,10 @@ func (r *run) distilFresh(ctx context.Context) freshSessions {
 	return out
 }
 
-// distilSession distils the waiting events of a session, which undistilled returns, by
-// opts.Distiller and stores nothing; nil when none wait any more.
-func (r *run) distilSession(ctx context.Context, s memory.Session, undistilled func(context.Context, memory.SessionID) (memory.Batch, error)) (*freshSession, error) {
-	batch, err := undistilled(ctx, s.ID)
+// distilSession distils the waiting events of a session by opts.Distiller and stores nothing; nil
+// when none wait any more.
+func (r *run) distilSession(ctx context.Context, s memory.Session) (*freshSession, error) {
+	batch, err := r.source.Undistilled(ctx, s.ID)
 	if err != nil {
 		return nil, err
 	}

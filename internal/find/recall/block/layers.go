@@ -45,7 +45,8 @@ type layer struct {
 type built struct {
 	// lines may be more than are shown, where some of them may not be worth it.
 	lines []line
-	// known are lines that the host loads by itself; their why names the file.
+	// known are lines that are not given: the host loads what they say by itself, and why names the file; or a
+	// line that is given says otherwise, and why names its day.
 	known []line
 	// superseded are observations that do not hold any more, with the note that says so.
 	superseded []line
@@ -84,6 +85,10 @@ type line struct {
 	pinned bool
 	// note is the mark of the observation, which the tail has; see passOn.
 	note string
+	// claim is what the line's record says, to be compared with what other lines say.
+	claim recall.Claim
+	// yieldsTo is the line that disagrees with it and is given; see reconcile.
+	yieldsTo *line
 }
 
 // layers returns the layers that this block will have, the most important first. The
@@ -128,9 +133,9 @@ type Source interface {
 	SessionSummaries(ctx context.Context, session memory.SessionID, limit int) ([]memory.Summary, error)
 	// Observations lists by filter, the newest first, pinned ones ahead.
 	Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error)
-	// Undistilled returns a function that returns what waits in a session's queue, without
-	// claiming it. Its calls, which may be at the same time, share what they read.
-	Undistilled() func(ctx context.Context, session memory.SessionID) (memory.Batch, error)
+	// Undistilled returns what waits in a session's queue, without claiming it. Its calls may be
+	// at the same time.
+	Undistilled(ctx context.Context, session memory.SessionID) (memory.Batch, error)
 	// LastInjection returns when a session was last given something at SessionStart, 0 if never.
 	LastInjection(ctx context.Context, host memory.Host, hostSessionID string) (memory.Millis, error)
 	// Judged returns the verdicts on records.

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"claudemem/internal/find/recall"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -62,7 +63,8 @@ func (r *run) learningLines(ctx context.Context) (built, error) {
 		if l.ID == 0 {
 			why = fmt.Sprintf("confidence %.2g, made on the spot of what waits in the queue", l.Confidence)
 		}
-		out.add(line{text: text.TruncateWidth(said, learningChars), learning: l.ID, why: why + r.judged.Note(learning(&l))}, file)
+		out.add(line{text: text.TruncateWidth(said, learningChars), learning: l.ID, why: why + r.judged.Note(learning(&l)),
+			claim: recall.ClaimOf(l.UpdatedAt, l.Confidence == 1, true, l.Content)}, file)
 	}
 	return out, nil
 }

@@ -44,11 +44,7 @@ func observationLine(o *memory.Observation, projectPath string) line {
 		said = recall.Compose(title, detail, observationChars-text.Width(note))
 	}
 	proof := func() string {
-		parts := slices.Concat([]string{o.Subtitle}, o.Facts, []string{o.Narrative})
-		for i := range parts {
-			parts[i] = plain(parts[i])
-		}
-		return proofIn(parts...)
+		return proofIn(collect.Map(slices.Concat([]string{o.Subtitle}, o.Facts, []string{o.Narrative}), plain)...)
 	}
 	return line{text: said + note, title: whole, detail: detail, from: o.Provenance, proof: proof, statements: all, more: func() []recall.Statement {
 		return slices.DeleteFunc(rest(), func(s recall.Statement) bool { return !s.Telling() || recall.ContainsFold(detail, s.Text) })

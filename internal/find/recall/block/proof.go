@@ -17,7 +17,7 @@ const proofChars = 160
 // lists are not part of it; "" for none, or one that is too long to be put short.
 func proofIn(parts ...string) string {
 	for _, part := range parts {
-		for _, s := range text.Sentences(part, func(string) bool { return true }) {
+		for _, s := range text.Sentences(part, nil) {
 			clauses := strings.Split(text.Unstopped(s), "; ")
 			for i, c := range clauses {
 				if i+1 < len(clauses) && !overcomes(c) {

@@ -128,6 +128,7 @@ func (r *run) choose(stored, waiting []memory.Observation, related []memory.Rela
 			return
 		}
 		c.shown.why, c.shown.spare = why, spare
+		c.shown.claim = recall.ClaimOfObservation(&o, c.shown.title, c.shown.detail)
 		if file := r.hostSaysObservation(&o); file != "" {
 			at[name] = -1
 			said.add(line{text: c.shown.text, tail: recall.Marked{Observation: o}.Tail(), session: o.Session, observation: o.ID}, file)
@@ -136,7 +137,7 @@ func (r *run) choose(stored, waiting []memory.Observation, related []memory.Rela
 		c.words = recall.WordsOf(c.shown.text)
 		if spare {
 			for i, other := range chosen {
-				if !recall.Echoes(c.words, other.words) {
+				if !recall.Echoes(c.words, other.words) || c.shown.claim.Yields(other.shown.claim) {
 					continue
 				}
 				// What is said twice was said better the second time.

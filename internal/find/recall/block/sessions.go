@@ -82,6 +82,7 @@ func (r *run) otherLines(recent []memory.SessionDigest, fresh freshSessions) bui
 			continue
 		}
 		l.lead, l.tail, l.session = r.age(d.Session.UpdatedAt), fmt.Sprintf(" (S%d)", d.Session.ID), d.Session.ID
+		l.claim = recall.ClaimOf(d.Session.UpdatedAt, false, false, text.Sentences(text.Before(l.text, askedMark), nil)...)
 		out.add(l, r.hostSaysWork(l.text))
 	}
 	return out
@@ -213,7 +214,7 @@ func (r *run) summaryText(s memory.Summary, request bool) string {
 // first in any case. Clauses that only tell of passing runs and edited files are left out, unless
 // there are no others.
 func (r *run) accomplished(completed string, room int) string {
-	all := text.Sentences(r.plain(completed), func(string) bool { return true })
+	all := text.Sentences(r.plain(completed), nil)
 	done, said := "", []recall.Saying(nil)
 	for _, sentence := range all {
 		whole := text.Unstopped(sentence)

@@ -58,6 +58,38 @@ func leaveReversed(sections []section) {
 	}
 }
 
+// reconcile leaves out the lines that disagree with one that is newer or that a person wants kept: given both, a
+// model believes either. The line of a session, which may tell more, stays and says that it is outdated.
+func reconcile(sections []section) {
+	all := collect.Flat(sections, func(s section) []*line { return collect.Pointers(s.lines) })
+	for _, l := range all {
+		for _, by := range all {
+			if l.yieldsTo == nil && l.claim.Yields(by.claim) {
+				if l.yieldsTo = by; by.claim.At < l.claim.At {
+					by.tail += " (of " + by.claim.Day() + ", said otherwise on " + l.claim.Day() + ")"
+				}
+			}
+		}
+	}
+	for i := range sections {
+		s := &sections[i]
+		var kept []line
+		for _, l := range s.lines {
+			switch by := l.yieldsTo; {
+			case by == nil:
+				kept = append(kept, l)
+			case s.name == layerSessions:
+				l.tail += " (outdated since " + by.claim.Day() + ")"
+				kept = append(kept, l)
+			default:
+				l.why = "says otherwise than a line of " + by.claim.Day()
+				s.known = append(s.known, l)
+			}
+		}
+		s.lines = kept
+	}
+}
+
 // tellsOnly reports whether each statement of a session's line is told by one of the
 // observations. A line that only has the request does not tell what was done.
 func tellsOnly(said string, observations []line) bool {
@@ -66,7 +98,7 @@ func tellsOnly(said string, observations []line) bool {
 	}
 	said, _, _ = strings.Cut(said, askedMark)
 	statements := 0
-	for _, sentence := range text.Sentences(said, func(string) bool { return true }) {
+	for _, sentence := range text.Sentences(said, nil) {
 		for clause := range strings.SplitSeq(strings.TrimRight(sentence, ".… "), "; ") {
 			if clause = strings.TrimSpace(clause); clause == "" {
 				continue

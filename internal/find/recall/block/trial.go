@@ -23,12 +23,13 @@ func (b *Builder) withhold(ctx context.Context, block *memory.ContextBlock) {
 	if b.opts.Trial == nil || in.HostSessionID == "" {
 		return
 	}
-	t, err := b.opts.Trial(ctx)
+	t, err := b.opts.Trial(ctx, in.Host, in.HostSessionID)
 	if err != nil {
 		b.opts.Logger.Warn("the trial cannot be read; the session is given its block", "error", err)
 		return
 	}
-	if in.Arm = trial.ArmOf(&t, in.Host, in.HostSessionID); in.Arm == "" || in.Arm == memory.ArmMemory {
+	var withheld bool
+	if in.Arm, withheld = trial.Withheld(&t, in.Host, in.HostSessionID); !withheld || in.Source == memory.SourceNow {
 		return
 	}
 	text := ""

@@ -32,7 +32,7 @@ func TestWithhold(t *testing.T) {
 		{"unreadable", memory.Trial{ID: 1, Share: 100}, errors.New("disk"), "s", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := &Builder{opts: Options{Logger: slog.New(slog.DiscardHandler), Trial: func(context.Context) (memory.Trial, error) { return tt.trial, tt.err }}}
+			b := &Builder{opts: Options{Logger: slog.New(slog.DiscardHandler), Trial: func(context.Context, memory.Host, string) (memory.Trial, error) { return tt.trial, tt.err }}}
 			got := whole
 			got.Injection.HostSessionID = tt.session
 			b.withhold(t.Context(), &got)

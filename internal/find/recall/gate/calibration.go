@@ -5,8 +5,6 @@ import (
 	_ "embed" // for the calibration
 	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
 )
 
 //go:embed calibration.json
@@ -65,11 +63,6 @@ func (m *Model) read(names []string) error {
 	}
 	if len(m.Weights) != len(names) {
 		return fmt.Errorf("%d weights of %d measures", len(m.Weights), len(names))
-	}
-	for _, v := range slices.Concat(m.weights, []float64{m.Bias, m.Open, m.Further}) {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%v is no number", v)
-		}
 	}
 	if m.Further > m.Open {
 		return fmt.Errorf("further records need more (%v) than the first (%v)", m.Further, m.Open)

@@ -37,12 +37,8 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 	if err != nil {
 		return m, err
 	}
-	var same []precedent
-	for _, f := range found {
-		if p := said.seenIn(f.Observation); gate.Failure(p.FailureEvidence) {
-			same = append(same, p)
-		}
-	}
+	same := collect.Map(found, func(f memory.Related) precedent { return said.seenIn(f.Observation) })
+	same = collect.Keep(same, func(p precedent) bool { return gate.Failure(p.FailureEvidence) })
 	if len(same) == 0 {
 		return m, nil
 	}
@@ -67,13 +63,9 @@ func (r *reminding) atFailure(ctx context.Context) (reminder, error) {
 // query returns the text to search for: the names of tests and of the functions in which
 // it went wrong, and the lines with words of their own; "" when there are none of these.
 func (c *complaint) query() string {
-	parts := slices.Concat(c.tests, c.functions)
-	for _, l := range c.lines {
-		if len(l.words) > 0 || len(c.functions) > 0 {
-			parts = append(parts, runNoise.ReplaceAllString(l.text, " "))
-		}
-	}
-	return strings.Join(parts, "\n")
+	lines := collect.Keep(c.lines, func(l complaintLine) bool { return len(l.words) > 0 || len(c.functions) > 0 })
+	said := collect.Map(lines, func(l complaintLine) string { return runNoise.ReplaceAllString(l.text, " ") })
+	return strings.Join(slices.Concat(c.tests, c.functions, said), "\n")
 }
 
 // precedent is a record that may tell of the same failure.
@@ -114,7 +106,7 @@ func (p precedent) why() string {
 func (c *complaint) seenIn(o *memory.Observation) precedent {
 	p := precedent{Observation: o}
 	statements := append([]string{o.Title, o.Subtitle}, o.Facts...)
-	statements = append(statements, sentences(o.Narrative)...)
+	statements = append(statements, text.Sentences(text.Line(o.Narrative), nil)...)
 	known := wordSet(o.Title + " " + o.Subtitle)
 	for _, place := range c.Places {
 		p.Place = p.Place || slices.ContainsFunc(o.Files, func(f memory.FileRef) bool { return strings.HasSuffix("/"+f.Path, "/"+place) })
@@ -208,7 +200,7 @@ func fixIn(o *memory.Observation, said string) string {
 	if isFixTitle(o.Title) {
 		return o.Title
 	}
-	account := sentences(o.Narrative)
+	account := text.Sentences(text.Line(o.Narrative), nil)
 	best, bestScore := "", 0
 	for _, s := range slices.Concat(account, []string{o.Subtitle}, o.Facts, []string{o.Title}) {
 		if s == "" || tellsNoFix(s) || lang.Begins(s, "own-failed") {
@@ -295,21 +287,4 @@ func wordSet(text string) map[string]bool {
 		}
 	}
 	return set
-}
-
-// sentences splits a text where a sentence ends: a mark, white space and a capital
-// or a backtick. Abbreviations cost a split, no more.
-func sentences(text string) []string {
-	var all []string
-	start := 0
-	for i := 0; i+2 < len(text); i++ {
-		if c := text[i]; (c == '.' || c == '!' || c == '?') && (text[i+1] == ' ' || text[i+1] == '\n') {
-			all = append(all, strings.TrimSpace(text[start:i+1]))
-			start = i + 2
-		}
-	}
-	if rest := strings.TrimSpace(text[min(start, len(text)):]); rest != "" {
-		all = append(all, rest)
-	}
-	return all
 }

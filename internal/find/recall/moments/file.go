@@ -11,6 +11,7 @@ import (
 	"claudemem/internal/find/recall"
 	"claudemem/internal/find/recall/gate"
 	"claudemem/internal/leaf/lang"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -91,21 +92,19 @@ func fileEvidence(o *memory.Observation, file string) gate.FileEvidence {
 		e.Accounts = e.Accounts || names(s, file) && !isListing(s, file)
 		e.Open = e.Open || lang.Begins(s, "own-open")
 	}
-	minor := isMinor(file)
-	e.Record = isRecord(file)
+	record, minor := kindOf(file)
+	e.Record = record
 	for _, f := range o.Files {
-		switch {
-		case f.Role != memory.FileModified:
-		case f.Path == file:
-			e.Changed = true
-			e.Work++
-		case !isMinor(f.Path) || minor:
+		if f.Role != memory.FileModified {
+			continue
+		}
+		_, itsMinor := kindOf(f.Path)
+		e.Changed = e.Changed || f.Path == file
+		e.Minor = e.Minor || minor && !itsMinor
+		if f.Path == file || minor || !itsMinor {
 			e.Work++
 		}
 	}
-	e.Minor = minor && slices.ContainsFunc(o.Files, func(f memory.FileRef) bool {
-		return f.Role == memory.FileModified && !isMinor(f.Path)
-	})
 	return e
 }
 
@@ -153,10 +152,10 @@ func names(text, file string) bool {
 	}
 }
 
-// isListing reports whether a text names the file only where it lists what was
+// isListing reports whether what is said names the file only where it lists what was
 // edited, read or committed, as the offline observer does of every work.
-func isListing(text, file string) bool {
-	for _, sentence := range sentences(text) {
+func isListing(said, file string) bool {
+	for _, sentence := range text.Sentences(text.Line(said), nil) {
 		if !names(sentence, file) {
 			continue
 		}
@@ -167,27 +166,14 @@ func isListing(text, file string) bool {
 	return true
 }
 
-// The names of records (documents, manifests) and of tests. They change along with
-// the code and are not what a fix is about.
-var (
-	recordParts = []string{"docs", "doc", "vendor", "node_modules", "dist"}
-	recordEnds  = []string{".md", ".txt", ".rst", ".adoc", ".lock", ".sum", ".mod", "package.json", "package-lock.json", "pyproject.toml", "Cargo.toml", "pom.xml"}
-	testParts   = []string{"test", "tests", "spec", "specs", "__tests__", "testdata", "fixtures"}
-	testEnds    = []string{".snap", ".golden", "_test.go", ".test.js", ".test.ts", ".test.tsx", ".spec.ts", ".spec.js", "_test.py", "_spec.rb", "Test.java", "Tests.cs"}
-)
-
-// isRecord reports whether a file is a document or lists dependencies.
-func isRecord(file string) bool { return hasEndOrFolder(file, recordParts, recordEnds) }
-
-// isMinor reports whether a file changes along with others: a record or a test.
-func isMinor(file string) bool {
-	base := path.Base(file)
-	return isRecord(file) || hasEndOrFolder(file, testParts, testEnds) || strings.HasPrefix(base, "test_") || strings.HasPrefix(base, "test.")
-}
-
-// hasEndOrFolder reports whether a path ends in one of ends or lies in a folder of one
-// of the names.
-func hasEndOrFolder(file string, folders, ends []string) bool {
-	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(file, end) }) ||
-		slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(folder string) bool { return slices.Contains(folders, folder) })
+// kindOf reports whether a file is a record (a document, or it lists dependencies) and whether it is
+// minor: a record or a test, which change along with the code and are not what a fix is about.
+func kindOf(file string) (record, minor bool) {
+	switch toolcall.KindOfFile(file) {
+	case toolcall.FileDoc, toolcall.FileManifest, toolcall.FileLock:
+		return true, true
+	case toolcall.FileTest:
+		return false, true
+	}
+	return toolcall.ThirdParty(file), toolcall.ThirdParty(file)
 }

@@ -3,6 +3,7 @@ package moments
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"claudemem/internal/memory"
 )
@@ -51,5 +52,18 @@ func TestJudgedAtEachMoment(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestContradictionAtPrompt: of two records that disagree the newer one is given alone.
+func TestContradictionAtPrompt(t *testing.T) {
+	was := observation(1, 7, 48*time.Hour, "The API server listens on port 8080", "")
+	is := observation(2, 8, time.Hour, "The API server uses port 9090", "")
+	other := observation(3, 9, time.Hour, "The metrics server listens on port 9100", "")
+	was.Type, is.Type, other.Type = memory.TypeDecision, memory.TypeDecision, memory.TypeDecision
+	r := reminderOf(&remembered{records: []memory.Observation{was, is, other}})
+	got, err := r.Recall(t.Context(), prompted("which port has the API server?"), 4)
+	if err != nil || strings.Contains(got.Text, "8080") || !strings.Contains(got.Text, "9090") || !strings.Contains(got.Text, "9100") {
+		t.Errorf("given %v:\n%s", err, got.Text)
 	}
 }

@@ -144,13 +144,15 @@ func asDetails(detail string) []recall.Statement {
 }
 
 // lines returns the lines of the first momentLines observations for which say returns a
-// title, with marks for what changed since; why tells the reason of a line.
+// title, with marks for what changed since; why tells the reason of a line. Of two that disagree
+// one is given (recall.Claim).
 func (r *reminding) lines(ctx context.Context, observations []memory.Observation, say func(memory.Observation) (title string, details []recall.Statement),
 	why func(*memory.Observation) string) []reminderLine {
 	var best []memory.Observation
 	said := map[memory.ObservationID]reminderLine{}
-	for _, o := range observations {
-		if title, details := say(o); title != "" {
+	claims := collect.Map(observations, func(o memory.Observation) recall.Claim { return recall.ClaimOfObservation(&o, o.Title, o.Subtitle) })
+	for i, o := range observations {
+		if title, details := say(o); title != "" && !slices.ContainsFunc(claims, claims[i].Yields) {
 			best = append(best, o)
 			said[o.ID] = reminderLine{title: title, details: details, again: !r.isNew(&o), why: why(&o) + r.shown.Judged.Note(o.Ref())}
 		}

@@ -1,6 +1,7 @@
 package moments
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,9 +42,9 @@ type Options struct {
 	WorkTree recall.WorkTree
 	// On reports whether moments are switched on; nil = always.
 	On func() bool
-	// Trial returns the trial that runs, of which only the arm with the memory is given lines; nil =
-	// there is none.
-	Trial func(ctx context.Context) (memory.Trial, error)
+	// Trial returns the latest trial, as it is for a session: one that it keeps from the memory is given no lines, others
+	// none where the lot says so; nil = there is none.
+	Trial func(ctx context.Context, host memory.Host, session string) (memory.Trial, error)
 	// Slack is added to all time limits, for tests.
 	Slack time.Duration
 	// Clock tells the time; default time.Now.
@@ -102,25 +103,26 @@ type reminderLine struct {
 	statements func() []recall.Statement
 }
 
-// withheld reports whether a trial gives the session of an event no lines.
-func (r *Reminder) withheld(ctx context.Context, e *memory.Event) (bool, error) {
-	if r.opts.Trial == nil {
-		return false, nil
+// trial returns the latest trial, and whether it gives the session of an event no lines.
+func (r *Reminder) trial(ctx context.Context, e *memory.Event) (t memory.Trial, withheld bool, err error) {
+	if r.opts.Trial != nil {
+		t, err = r.opts.Trial(ctx, e.Host, e.HostSessionID)
+		_, withheld = trial.Withheld(&t, e.Host, e.HostSessionID)
 	}
-	t, err := r.opts.Trial(ctx)
-	arm := trial.ArmOf(&t, e.Host, e.HostSessionID)
-	return arm != "" && arm != memory.ArmMemory, err
+	return t, withheld, err
 }
 
 // Recall returns what the session should be reminded of at this event, an empty
-// Text for nothing. An error means that nothing is known of it; a part that is
+// Text for nothing. Of lines that a lot holds back the Injection has an Arm, and the
+// session counts as having been shown them. An error means that nothing is known of it; a part that is
 // still at work when ctx ends is not waited for.
 func (r *Reminder) Recall(ctx context.Context, event memory.Event, session memory.SessionID) (memory.Recollection, error) {
 	moment := event.Moment()
 	if moment == memory.MomentNone || event.HostSessionID == "" || event.ProjectPath == "" || r.opts.On != nil && !r.opts.On() {
 		return memory.Recollection{}, nil
 	}
-	if withheld, err := r.withheld(ctx, &event); err != nil || withheld {
+	drawn, withheld, err := r.trial(ctx, &event)
+	if err != nil || withheld {
 		return memory.Recollection{}, err
 	}
 	start := r.opts.Clock()
@@ -155,13 +157,17 @@ func (r *Reminder) Recall(ctx context.Context, event memory.Event, session memor
 	for i := range given {
 		given[i].Layer, ids[i] = string(moment), given[i].Observation
 	}
-	return memory.Recollection{Text: text, Injection: memory.Injection{
+	in := memory.Injection{
 		Host: event.Host, HostSessionID: event.HostSessionID, ProjectPath: event.ProjectPath,
 		Where: where, Source: string(moment), Observations: ids, Lines: given, FindSaid: said,
 		Tokens: memory.EstimateTokens(text), Budget: momentTokens,
 		BuildMS: float64(r.opts.Clock().Sub(start).Microseconds()) / 1000,
 		At:      at,
-	}}, nil
+	}
+	if trial.Draw(&drawn, &in, cmp.Or(event.ToolUseID, event.PromptID, event.DeliveryID)); in.Arm == memory.ArmHeld {
+		text = ""
+	}
+	return memory.Recollection{Text: text, Injection: in}, nil
 }
 
 // news writes those of the lines that say something new: not one of a record that the

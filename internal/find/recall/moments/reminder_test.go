@@ -468,3 +468,42 @@ func TestAnyMoment(t *testing.T) {
 func untold(found []memory.Related, told func(memory.Related) bool) []memory.Related {
 	return slices.DeleteFunc(slices.Clone(found), func(f memory.Related) bool { return told != nil && told(f) })
 }
+
+// TestHeldBack: a lot holds lines back, whose records count as shown; the others and what is booked of them are as ever.
+func TestHeldBack(t *testing.T) {
+	for moment, e := range moments() {
+		m := &remembered{records: []memory.Observation{hubBug(1)}}
+		r := reminderOf(m)
+		share := 0
+		r.opts.Trial = func(context.Context, memory.Host, string) (memory.Trial, error) {
+			return memory.Trial{ID: 1, Moments: share, Secret: []byte("x")}, nil
+		}
+		free := recallOf(t, r, e, 9)
+		if free.Text == "" || free.Injection.Arm != "" {
+			t.Fatalf("%s, no lot: %+v", moment, free)
+		}
+		r.Forget(free)
+		share = 100
+		held := recallOf(t, r, e, 9)
+		in := held.Injection
+		if held.Text != "" || in.Arm != memory.ArmHeld || in.Held != 100 || in.Tokens != 0 || in.FindSaid != nil || !slices.Equal(in.Observations, free.Injection.Observations) || len(in.Lines) != 1 {
+			t.Errorf("%s, held back: %+v", moment, held)
+		}
+		r.Forget(held) // it did not reach the worker's books
+		if again := recallOf(t, r, e, 9); again.Injection.Arm != memory.ArmHeld {
+			t.Errorf("%s, told again: %+v", moment, again)
+		} else {
+			m.book(again)
+		}
+		share = 0
+		if later := recallOf(t, r, e, 9); later.Text != "" {
+			t.Errorf("%s: what was held back is given in the same session: %s", moment, later.Text)
+		}
+		r.opts.Trial = func(context.Context, memory.Host, string) (memory.Trial, error) {
+			return memory.Trial{}, errors.New("disk")
+		}
+		if c, err := r.Recall(t.Context(), e, 9); err == nil || c.Text != "" {
+			t.Errorf("%s, unreadable: %+v, %v", moment, c, err)
+		}
+	}
+}

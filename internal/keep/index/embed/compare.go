@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"claudemem/internal/leaf/collect"
 )
 
 // Cosine returns the likeness of two pieces, from -1 to 1.
@@ -34,11 +36,6 @@ func (t *Table) norm(entry uint16) float32 {
 type Comparison struct {
 	table *Table
 	query []uint16
-	// pairs has one number a dimension for every two pieces of the query: the value of the
-	// first piece plus that of the second times 2^32. One multiplication by such a number
-	// computes both products. The two sums stay apart, as the first is below 2^31. With fastDot
-	// there are none.
-	pairs [][]int64
 	norms []float32 // of the query's pieces, 1/length
 	*compared
 }
@@ -75,33 +72,7 @@ func (t *Table) Compare(query []uint16, documents [][]uint16) *Comparison {
 			c.norms[i] = t.norm(piece)
 		}
 	}
-	if !fastDot {
-		c.pair()
-	}
-	c.compare(documents)
-	return c
-}
-
-// pair sets c.pairs, for dotBoth: the values of each two pieces of the query in one list; a piece that
-// the table lacks has zeros.
-func (c *Comparison) pair() {
-	for i, piece := range c.query {
-		if i%2 == 0 {
-			c.pairs = append(c.pairs, make([]int64, c.table.dims))
-		}
-		if int(piece) >= len(c.table.tokens) {
-			continue
-		}
-		pair, shift := c.pairs[i/2], 32*(i%2)
-		for d, x := range []byte(c.table.values(piece)) {
-			pair[d] += int64(int8(x)) << shift
-		}
-	}
-}
-
-// compare compares the pieces of the documents, on two processors.
-func (c *Comparison) compare(documents [][]uint16) {
-	n := len(c.query)
+	n := len(query)
 	for _, document := range documents {
 		for _, p := range document {
 			if c.known[p] == 0 {
@@ -111,16 +82,12 @@ func (c *Comparison) compare(documents [][]uint16) {
 		}
 	}
 	c.rows = slices.Grow(c.rows[:0], n*len(c.seen))[:n*len(c.seen)]
-	fill := func(from, to int) {
+	collect.InHalves(len(c.seen), func(from, to int) {
 		for i := from; i < to; i++ {
 			c.fill(c.rows[n*i:n*(i+1)], c.seen[i])
 		}
-	}
-	half := len(c.seen) / 2
-	var filling sync.WaitGroup
-	filling.Go(func() { fill(0, half) })
-	fill(half, len(c.seen))
-	filling.Wait()
+	})
+	return c
 }
 
 // Best sets best[i] to the cosine of the query's piece i with the piece of the
@@ -147,39 +114,10 @@ func (c *Comparison) fill(row []float32, p uint16) {
 		return
 	}
 	values, norm := c.table.values(p), c.table.norm(p)
-	if c.pairs == nil {
-		for i, piece := range c.query {
-			row[i] = 0
-			if int(piece) < len(c.table.tokens) {
-				row[i] = float32(dot(c.table.values(piece), values)) * c.norms[i] * norm
-			}
-		}
-		return
-	}
-	for i, pair := range c.pairs {
-		first, second := dotBoth(pair, values)
-		row[2*i] = float32(first) * c.norms[2*i] * norm
-		if 2*i+1 < len(row) {
-			row[2*i+1] = float32(second) * c.norms[2*i+1] * norm
+	for i, piece := range c.query {
+		row[i] = 0
+		if int(piece) < len(c.table.tokens) {
+			row[i] = float32(dot(c.table.values(piece), values)) * c.norms[i] * norm
 		}
 	}
-}
-
-// dotBoth returns the dot products of the two vectors in pair with v. Each number of pair is the sum
-// of one of the first vector and of one of the second times 1<<32, as Comparison.pair makes it.
-func dotBoth(pair []int64, v string) (first, second int32) {
-	var a, b, c, d int64
-	for len(pair) >= 4 && len(v) >= 4 {
-		a += pair[0] * int64(int8(v[0]))
-		b += pair[1] * int64(int8(v[1]))
-		c += pair[2] * int64(int8(v[2]))
-		d += pair[3] * int64(int8(v[3]))
-		pair, v = pair[4:], v[4:]
-	}
-	for i := range min(len(pair), len(v)) {
-		a += pair[i] * int64(int8(v[i]))
-	}
-	sum := a + b + c + d
-	first = int32(sum)
-	return first, int32((sum - int64(first)) >> 32)
 }

@@ -2,7 +2,7 @@ package embed
 
 import "golang.org/x/sys/cpu"
 
-// fastDot says that dot is faster than dotBoth, which makes two products of one multiplication.
+// fastDot says that the processor has AVX2.
 var fastDot = cpu.X86.HasAVX2
 
 // dot is dotInGo. On a processor with AVX2 it takes a quarter of the time.

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/collect"
 )
 
 // Query runs a query, which is one of Table.Queries, and calls row for each row that it returns.
@@ -98,12 +99,8 @@ func (t Table) segments(ctx context.Context, query Query) (list []segment, err e
 // begin returns a walk for each token in each segment, ordered by segment, then by token. A walk
 // stands where the token's list can begin; whether there is one shows when it is read.
 func (t Table) begin(ctx context.Context, query Query, segments []segment, tokens []string) ([]walk, error) {
-	numbers := make([]int64, len(segments))
-	for i, s := range segments {
-		numbers[i] = s.number
-	}
-	list, _ := json.Marshal(numbers)  // never fails
-	wanted, _ := json.Marshal(tokens) // nor for texts
+	list, _ := json.Marshal(collect.Map(segments, func(s segment) int64 { return s.number })) // never fails
+	wanted, _ := json.Marshal(tokens)                                                         // nor for texts
 	walks := make([]walk, len(segments)*len(tokens))
 	err := query(ctx, t.directory, func(scan sqlite.Scan) error {
 		var s, token int

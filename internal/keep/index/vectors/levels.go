@@ -3,8 +3,6 @@ package vectors
 import (
 	"encoding/binary"
 	"math"
-	"slices"
-	"sync"
 )
 
 // levels are the magnitudes that a number of a vector is rounded to, where the mean square of
@@ -87,24 +85,9 @@ func quantise(out []byte, v []float32) float32 {
 // two numbers of a query.
 type products [][256]float32
 
-// productLists are used again: a search needs 64 KB for one.
-var productLists sync.Pool
-
-// keepProducts gives products back to the pool. The caller must not use them any more.
-func keepProducts(list products) {
-	if cap(list) > 0 {
-		productLists.Put(&list)
-	}
-}
-
-// productsOf returns the products of a query, in memory from the pool.
+// productsOf returns the products of a query.
 func productsOf(query []float32) products {
-	size := (len(query) + 1) / 2
-	var list products
-	if kept, ok := productLists.Get().(*products); ok {
-		list = *kept
-	}
-	list = slices.Grow(list[:0], size)[:size]
+	list := make(products, (len(query)+1)/2)
 	for at := range list {
 		low, high := query[2*at], float32(0)
 		if 2*at+1 < len(query) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"claudemem/internal/leaf/collect"
 )
 
 // Match is a document and its fragment that comes nearest to a query.
@@ -124,9 +126,7 @@ func inOrder(places []place) []place {
 type prepared struct {
 	vector []float32 // of any length
 	code   []uint64  // the words that are compared first
-	// numbers are the query's, of length 1, as the file has those of the vectors.
-	numbers []float32
-	// products are made of them when they are needed.
+	// products are of the query's numbers, of length 1, as the file has those of the vectors.
 	products products
 }
 
@@ -143,21 +143,6 @@ func (q *both) of(document uint32) *prepared {
 		return &q.other
 	}
 	return &q.prepared
-}
-
-// multiply prepares the query for products with vectors, until release.
-func (q *both) multiply() {
-	q.products = productsOf(q.numbers)
-	if q.others != nil {
-		q.other.products = productsOf(q.other.numbers)
-	}
-}
-
-// release gives up the products.
-func (q *both) release() {
-	keepProducts(q.products)
-	keepProducts(q.other.products)
-	q.products, q.other.products = nil, nil
 }
 
 // prepareBoth prepares a query; false for one that finds nothing, also if only Other is unfit.
@@ -194,10 +179,11 @@ func (s *Set) prepare(query []float32) (q prepared, ok bool) {
 	for _, x := range first {
 		square += float64(x) * float64(x)
 	}
-	q.numbers = make([]float32, len(first))
+	numbers := make([]float32, len(first))
 	for i, x := range first {
-		q.numbers[i] = float32(float64(x) / math.Sqrt(square))
+		numbers[i] = float32(float64(x) / math.Sqrt(square))
 	}
+	q.products = productsOf(numbers)
 	return q, true
 }
 
@@ -225,9 +211,6 @@ func (s *Set) gather(eligible Documents, limit int) (places []place, all bool) {
 		}
 	}
 	for number, c := range s.chunks {
-		if c == nil {
-			continue
-		}
 		for at, document := range c.documents {
 			if document == 0 || eligible != nil && !eligible.Has(document) {
 				continue
@@ -273,9 +256,6 @@ func (s *Set) sample(q *both, eligible Documents, wanted int) uint32 {
 	const share = 64 // one of so many slots is looked at
 	counts := make([]int, 64*len(q.code)+1)
 	for _, c := range s.chunks {
-		if c == nil {
-			continue
-		}
 		for at, document := range c.documents[:chunkSlots/share] {
 			if document != 0 && (eligible == nil || eligible.Has(document)) {
 				code := q.of(document).code
@@ -308,9 +288,7 @@ func (s *Set) scanWithin(q *both, eligible Documents, wanted int, limit uint32) 
 	var taken atomic.Int32
 	work := func(part *nearest) {
 		for i := int(taken.Add(1)) - 1; i < len(s.chunks); i = int(taken.Add(1)) - 1 {
-			if c := s.chunks[i]; c != nil {
-				part.scan(c, uint32(i*chunkSlots), q, eligible)
-			}
+			part.scan(s.chunks[i], uint32(i*chunkSlots), q, eligible)
 		}
 	}
 	var wg sync.WaitGroup
@@ -374,7 +352,7 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 			from += len(part)
 		}
 	}
-	InHalves(len(places), compare)
+	collect.InHalves(len(places), compare)
 	limit, next, spare := limitOf(near, wanted)
 	kept := places[:0]
 	for i, p := range places {
@@ -388,15 +366,6 @@ func (s *Set) closest(q *both, places []place, wanted int) []place {
 		kept = append(kept, p)
 	}
 	return kept
-}
-
-// InHalves calls do for both halves of the numbers below n, at the same time, and waits for both:
-// from is 0 for the one and n/2 for the other.
-func InHalves(n int, do func(from, to int)) {
-	var working sync.WaitGroup
-	working.Go(func() { do(0, n/2) })
-	do(n/2, n)
-	working.Wait()
 }
 
 // limitOf returns what the wanted largest of the numbers, of which there are more, have to
@@ -428,17 +397,15 @@ const readTogether = 100
 // compare reads the vectors of places, which are in order, and returns their
 // cosines, in the same order. What is no longer the document's, or damaged, is left out.
 func (s *Set) compare(query *both, places []place) []Match {
-	query.multiply()
-	defer query.release()
 	if len(places) < readTogether {
 		return s.readMatches(query, places)
 	}
 	var halves [2][]Match
-	InHalves(len(places), func(from, to int) { halves[min(from, 1)] = s.readMatches(query, places[from:to]) })
+	collect.InHalves(len(places), func(from, to int) { halves[min(from, 1)] = s.readMatches(query, places[from:to]) })
 	return append(halves[0], halves[1]...)
 }
 
-// readMatches is compare for a query that is multiplied, by one goroutine. A place that cannot be
+// readMatches is compare by one goroutine. A place that cannot be
 // read, or has another document by now, has no match.
 func (s *Set) readMatches(query *both, places []place) []Match {
 	size := s.recordSize()

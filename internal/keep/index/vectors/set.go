@@ -15,8 +15,7 @@ import (
 )
 
 // chunkSlots is the number of slots in one piece of memory; a multiple of the
-// bits of a word. Pieces make a set grow without copying, and cost nothing
-// where a file has a hole.
+// bits of a word. Pieces make a set grow without copying.
 const chunkSlots = 1 << 14
 
 type chunk struct {
@@ -155,22 +154,16 @@ func (s *Set) remove(slot uint32) {
 	clear(others)
 }
 
-// chunkOf returns the chunk of a slot, a new one if there is none. The caller holds s.memory for
+// chunkOf returns the chunk of a slot, which it makes with all before it if there is none. The caller holds s.memory for
 // writing, or is the first to use s.
 func (s *Set) chunkOf(slot uint32) *chunk {
-	number := int(slot / chunkSlots)
-	if number < len(s.chunks) && s.chunks[number] != nil {
-		return s.chunks[number]
+	for scanned := s.coder.scannedWords(); int(slot/chunkSlots) >= len(s.chunks); {
+		s.chunks = append(s.chunks, &chunk{
+			documents: make([]uint32, chunkSlots), next: make([]uint32, chunkSlots),
+			scanned: make([]uint64, chunkSlots*scanned), others: make([]uint64, chunkSlots*(s.coder.words-scanned)),
+		})
 	}
-	if number >= len(s.chunks) {
-		s.chunks = append(s.chunks, make([]*chunk, number+1-len(s.chunks))...)
-	}
-	scanned := s.coder.scannedWords()
-	s.chunks[number] = &chunk{
-		documents: make([]uint32, chunkSlots), next: make([]uint32, chunkSlots),
-		scanned: make([]uint64, chunkSlots*scanned), others: make([]uint64, chunkSlots*(s.coder.words-scanned)),
-	}
-	return s.chunks[number]
+	return s.chunks[slot/chunkSlots]
 }
 
 // head returns a pointer to the head of a document's list, for changing: the first slot plus one, 0
@@ -239,7 +232,7 @@ func (s *Set) Len() int {
 // document returns the document of a slot, 0 for an empty one. The caller holds
 // s.memory.
 func (s *Set) document(slot uint32) uint32 {
-	if number := int(slot / chunkSlots); number < len(s.chunks) && s.chunks[number] != nil {
+	if number := int(slot / chunkSlots); number < len(s.chunks) {
 		return s.chunks[number].documents[slot%chunkSlots]
 	}
 	return 0
@@ -377,9 +370,6 @@ func (s *Set) Keep(keep func(document uint32) bool) error {
 	}
 	var drop []uint32
 	for number, c := range s.chunks { // they do not change while writing is held
-		if c == nil {
-			continue
-		}
 		for at, document := range c.documents {
 			if document != 0 && !keep(document) {
 				drop = append(drop, uint32(number*chunkSlots+at))

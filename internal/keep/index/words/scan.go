@@ -3,6 +3,8 @@ package words
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"claudemem/internal/leaf/text/runes"
 )
 
 const (
@@ -388,11 +390,7 @@ func (a *analyser) span(from, to int) []byte {
 // maxWord bytes is cut off. part says that it is a part of the identifier.
 func (a *analyser) put(word []byte, part bool) {
 	if len(word) > maxWord {
-		n := maxWord
-		for !utf8.RuneStart(word[n]) {
-			n--
-		}
-		word = word[:n]
+		word = []byte(runes.FirstBytes(string(word), maxWord))
 	}
 	f := found{from: len(a.arena), position: a.position, part: part, identifier: len(a.cuts) > 0}
 	if a.keepRaw {

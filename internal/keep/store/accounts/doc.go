@@ -15,7 +15,8 @@ import (
 // Accounts are those of an open memory.
 type Accounts struct {
 	*db.DB
-	weeks records.CountMemory[memory.FileWeeks]
+	weeks    records.CountMemory[memory.FileWeeks]
+	recorded records.CountMemory[Recorded]
 }
 
 // New returns the accounts of a memory.

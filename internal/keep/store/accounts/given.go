@@ -7,9 +7,6 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
-	"claudemem/internal/leaf/collect"
-	"claudemem/internal/leaf/lang"
-	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -28,6 +25,10 @@ type Given struct {
 	ProjectPath string           `json:"project_path"`
 	Tokens      int              `json:"tokens"`
 	Lines       []GivenLine      `json:"lines"`
+	// Arm and Held are those of the Injection. Calls are the tool calls of the rest of its turn, where a lot was drawn and
+	// GivenQuery.Held is set.
+	Arm         memory.Arm `json:"-"`
+	Held, Calls int        `json:"-"`
 }
 
 // GivenLine is a line of it, and what became of its record in the session afterwards. What is not
@@ -45,11 +46,13 @@ type GivenLine struct {
 	// Person and Agent are the standing verdicts on the record: 1, -1 or 0.
 	Person memory.Verdict `json:"person"`
 	Agent  memory.Verdict `json:"agent"`
-	// Opened: the observation was read in full afterwards, by any session.
+	// Use is what its use says of the record: how many places it goes ahead or behind; -9: it is no longer given.
+	Use memory.Verdict `json:"use"`
+	// Opened: the observation was read in full within a day, by any session.
 	Opened *bool `json:"opened,omitempty"`
-	// Touched: the session went on to edit a file that the observation names, or at a start or prompt to read it.
+	// Touched: an event after it edited a file that the observation names, or after a start or prompt read it.
 	Touched *bool `json:"touched,omitempty"`
-	// Cured: a command that the record of a failure names passed in the session afterwards; never false.
+	// Cured: a command that the record of a failure names passed in the session after it; never false.
 	Cured *bool `json:"cured,omitempty"`
 }
 
@@ -61,6 +64,7 @@ func (l *GivenLine) Fate() (fate []string) {
 	}{
 		{l.Opened != nil && *l.Opened, "opened"}, {l.Touched != nil && *l.Touched, "its file touched"}, {l.Cured != nil, "the cure was run"},
 		{l.Agent == memory.Up, "thumbed up by an agent"}, {l.Agent == memory.Down, "thumbed down by an agent"},
+		{l.Use > 0, "of use before"}, {l.Use < 0, "given often and hardly used"}, {l.Use == memory.Retired, "no longer given"},
 	} {
 		if f.is {
 			fate = append(fate, f.words)
@@ -78,10 +82,7 @@ func (l *GivenLine) About() string {
 
 // Where says where the session was told it, for a block with its reason: "block startup".
 func (g *Given) Where() string {
-	if g.Place != GivenInBlock {
-		return g.Place
-	}
-	return strings.TrimSpace(g.Place + " " + g.Source)
+	return strings.TrimSpace(g.Place + " " + map[bool]string{true: g.Source}[g.Place == GivenInBlock])
 }
 
 // GivenQuery selects what was given; zero fields do not filter.
@@ -90,6 +91,8 @@ type GivenQuery struct {
 	Project       string
 	Since, Until  memory.Millis
 	Limit, Offset int
+	// Held: those that were held back, too. Drawn: those alone on which a lot was drawn.
+	Held, Drawn bool
 }
 
 // addLines stores the lines of an injection with their words.
@@ -106,7 +109,13 @@ func addLines(t *db.Tx, injection int64, lines []memory.ContextLine) {
 }
 
 const givenFrom = ` FROM injections i LEFT JOIN sessions s ON s.id = i.session_id OR i.session_id IS NULL AND s.host = i.host AND s.host_session_id = i.host_session_id
-	WHERE (?1 = 0 OR s.id = ?1) AND (?2 = '[]' OR i.project IN (SELECT value FROM json_each(?2))) AND i.created_at >= ?3 AND (?4 = 0 OR i.created_at <= ?4)`
+	WHERE (?1 = 0 OR s.id = ?1) AND (?2 = '[]' OR i.project IN (SELECT value FROM json_each(?2))) AND i.created_at >= ?3 AND (?4 = 0 OR i.created_at <= ?4)
+	AND (?5 OR i.arm <> 'held') AND (NOT ?6 OR i.held > 0)`
+
+// callsAfter counts the tool calls after a text until the next prompt, where a lot was drawn on it.
+const callsAfter = `iif(?5 AND i.held > 0, (SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('processed', 'skipped', 'forgotten')
+	AND e.kind = 'tool' AND e.occurred_at >= i.created_at AND e.occurred_at < coalesce(
+		(SELECT min(p.created_at) FROM prompts p WHERE p.session_id = s.id AND p.created_at > i.created_at), 1 << 62)), 0)`
 
 // Given lists what sessions were given, the newest first, and counts those that there are without
 // the limit.
@@ -116,16 +125,16 @@ func (s *Accounts) Given(ctx context.Context, q GivenQuery) (list []Given, total
 		if err != nil {
 			return nil, err
 		}
-		args := []any{int64(q.Session), db.JSONList(projects), int64(q.Since), int64(q.Until)}
+		args := []any{int64(q.Session), db.JSONList(projects), int64(q.Since), int64(q.Until), q.Held, q.Drawn}
 		if total, err = db.Value[int](ctx, r, "SELECT count(*)"+givenFrom, args...); err != nil {
 			return nil, err
 		}
 		var in memory.Injection
 		var g Given
 		list := []Given{}
-		for range db.Select(ctx, r, &err, "SELECT i.id, i.hook_event, i.source, i.created_at, i.host, i.host_session_id, coalesce(s.id, 0), coalesce(s.title, ''), i.project, i.tokens"+
-			givenFrom+" ORDER BY i.created_at DESC, i.id DESC LIMIT +?5 OFFSET ?6", append(args, db.SQLLimit(q.Limit), q.Offset)...).
-			Into(&g.ID, &in.Where, &in.Source, &g.At, &g.Host, &g.HostSessionID, &g.Session, &g.Title, &g.ProjectPath, &g.Tokens) {
+		for range db.Select(ctx, r, &err, "SELECT i.id, i.hook_event, i.source, i.created_at, i.host, i.host_session_id, coalesce(s.id, 0), coalesce(s.title, ''), i.project, i.tokens, i.arm, i.held, "+
+			callsAfter+givenFrom+" ORDER BY i.created_at DESC, i.id DESC LIMIT +?7 OFFSET ?8", append(args, db.SQLLimit(q.Limit), q.Offset)...).
+			Into(&g.ID, &in.Where, &in.Source, &g.At, &g.Host, &g.HostSessionID, &g.Session, &g.Title, &g.ProjectPath, &g.Tokens, &g.Arm, &g.Held, &g.Calls) {
 			g.Place, g.Source, g.Lines = PlaceOf(&in), in.Source, []GivenLine{}
 			list = append(list, g)
 		}
@@ -150,83 +159,34 @@ func (s *Accounts) Given(ctx context.Context, q GivenQuery) (list []Given, total
 
 // fillLines fills in the lines of what was given, and what became of them.
 func fillLines(ctx context.Context, q db.Querier, g *Given, judged memory.Judged) (err error) {
-	var l memory.ContextLine
-	var opened, names, touched bool
-	roles := `('read', 'modified')`
-	if g.Place == string(memory.MomentFile) || g.Place == string(memory.MomentFailure) {
-		roles = `('modified')` // that it read the file came before, in the same turn
+	touched, err := records.LinesWithFate(ctx, q, g.Session, records.FateTouched)
+	if err != nil {
+		return err
 	}
-	// A record of later work has the time of its turn's end.
-	for range db.Select(ctx, q, &err, `SELECT layer, observation_id, session_id, learning_id, tokens, words, why,
-			EXISTS (SELECT 1 FROM lookups u WHERE u.observation_id = g.observation_id AND u.created_at >= ?2),
-			EXISTS (SELECT 1 FROM observation_files f WHERE f.observation_id = g.observation_id),
-			EXISTS (SELECT 1 FROM observations o JOIN observation_files f ON f.observation_id = o.id AND f.role IN `+roles+`
-				WHERE o.session_id = ?3 AND o.created_at >= ?2 AND o.deleted_at IS NULL AND f.path IN (SELECT n.path FROM observation_files n WHERE n.observation_id = g.observation_id))
-		FROM given_lines g WHERE injection_id = ?1 ORDER BY id`, g.ID, int64(g.At), int64(g.Session)).
-		Into(&l.Layer, &l.Observation, &l.Session, &l.Learning, &l.Tokens, &l.Text, &l.Why, &opened, &names, &touched) {
+	cured, err := records.LinesWithFate(ctx, q, g.Session, records.FateCured)
+	var l memory.ContextLine
+	var opened, names, noted bool
+	var id int64
+	for range db.Select(ctx, q, &err, `SELECT id, layer, observation_id, session_id, learning_id, tokens, words, why,
+			EXISTS (SELECT 1 FROM lookups u WHERE u.observation_id = g.observation_id AND u.created_at BETWEEN ?2 AND ?2 + 86400000),
+			EXISTS (SELECT 1 FROM observation_files f WHERE f.observation_id = g.observation_id), EXISTS (SELECT 1 FROM counters WHERE name = ?3 AND value <= ?2)
+		FROM given_lines g WHERE injection_id = ?1 ORDER BY id`, g.ID, int64(g.At), records.CounterFatesFrom).
+		Into(&id, &l.Layer, &l.Observation, &l.Session, &l.Learning, &l.Tokens, &l.Text, &l.Why, &opened, &names, &noted) {
 		ref := l.Record()
 		line := GivenLine{RecordRef: ref, Record: ref.Name(), Layer: l.Layer, Words: strings.TrimPrefix(l.Text, "- "), Why: l.Why, Tokens: l.Tokens,
-			Person: judged[ref][memory.OriginUser], Agent: judged[ref][memory.OriginAgent]}
+			Person: judged[ref][memory.OriginUser], Agent: judged[ref][memory.OriginAgent], Use: judged[ref][memory.JudgeUse]}
 		if ref.Kind == memory.RecordObservation {
 			line.Opened = new(opened)
-			if names && g.Session != 0 {
-				line.Touched = new(touched)
+			if touched[id] || names && noted && g.Session != 0 {
+				line.Touched = new(touched[id])
+			}
+			if cured[id] {
+				line.Cured = new(true)
 			}
 		}
 		g.Lines = append(g.Lines, line)
 	}
-	if err != nil || g.Place != string(memory.MomentFailure) || g.Session == 0 {
-		return err
-	}
-	passed, err := passedAfter(ctx, q, g)
-	for i := range g.Lines {
-		l := &g.Lines[i]
-		if err == nil && l.Kind == memory.RecordObservation && len(passed) > 0 {
-			var cures []string
-			if cures, err = commandsOf(ctx, q, l.ID); slices.ContainsFunc(cures, func(c string) bool { return passed[c] }) {
-				l.Cured = new(true)
-			}
-		}
-	}
 	return err
-}
-
-// textsOf selects what observations say.
-const textsOf = "SELECT title || char(10) || unpacked(subtitle) || char(10) || unpacked(narrative) || char(10) || replace(unpacked(facts), '\",\"', char(10)) FROM observations WHERE deleted_at IS NULL AND "
-
-// passedAfter returns the commands of which an observation of the session, later than what was given, says that they passed.
-func passedAfter(ctx context.Context, q db.Querier, g *Given) (map[string]bool, error) {
-	texts, err := db.Column[string](ctx, q, textsOf+"session_id = ? AND created_at >= ?", int64(g.Session), int64(g.At))
-	var passed []string
-	for _, said := range texts {
-		for line := range strings.Lines(said) {
-			for _, sentence := range text.Sentences(line, func(string) bool { return true }) {
-				for clause := range strings.SplitSeq(sentence, "; ") {
-					// What passes is named last: "`make test` failed, `go test ./money` passes now".
-					if named := quoted(clause); len(named) > 0 && lang.Has(strings.TrimSpace(clause), "own-passing", "own-overcome", "passes-sign") {
-						passed = append(passed, named[len(named)-1])
-					}
-				}
-			}
-		}
-	}
-	return collect.Set(passed), err
-}
-
-// commandsOf returns the commands that an observation names.
-func commandsOf(ctx context.Context, q db.Querier, id int64) ([]string, error) {
-	texts, err := db.Column[string](ctx, q, textsOf+"id = ?", id)
-	return quoted(strings.Join(texts, "\n")), err
-}
-
-// quoted returns what stands between backticks and is more than a word, as a command is.
-func quoted(said string) (commands []string) {
-	for i, part := range strings.Split(said, "`") {
-		if i%2 == 1 && strings.Contains(part, " ") {
-			commands = append(commands, part)
-		}
-	}
-	return commands
 }
 
 // Judged implements block.Source: the verdicts on all records.
@@ -238,19 +198,30 @@ func (s *Accounts) Judged(ctx context.Context) (memory.Judged, error) {
 func judgedIn(ctx context.Context, q db.QueryOnly) (judged memory.Judged, err error) {
 	var ref memory.RecordRef
 	var by memory.Origin
-	var up bool
-	for range db.Select(ctx, q, &err, "SELECT kind, record_id, judge, up FROM judgements").Into(&ref.Kind, &ref.ID, &by, &up) {
+	var verdict memory.Verdict
+	for range db.Select(ctx, q, &err, `SELECT kind, record_id, judge, iif(up, 1, -1) FROM judgements
+		UNION ALL SELECT 'observation', observation_id, 'use', verdict FROM worth`).Into(&ref.Kind, &ref.ID, &by, &verdict) {
 		if judged == nil {
 			judged = memory.Judged{}
 		}
 		if judged[ref] == nil {
 			judged[ref] = map[memory.Origin]memory.Verdict{}
 		}
-		if judged[ref][by] = memory.Down; up {
-			judged[ref][by] = memory.Up
-		}
+		judged[ref][by] = verdict
 	}
 	return judged, err
+}
+
+// SetWorth stores a verdict for each observation by its use, and deletes all earlier ones. An observation that is pinned or gone
+// gets none, and one that was looked up is not retired.
+func (s *Accounts) SetWorth(ctx context.Context, verdicts map[memory.ObservationID]memory.Verdict) error {
+	return s.WriteKeeping(ctx, "store worth", func(t *db.Tx) error {
+		encoded, err := db.Encode(verdicts)
+		t.Exec("DELETE FROM worth")
+		t.Exec(`INSERT INTO worth (observation_id, verdict) SELECT o.id, iif(EXISTS (SELECT 1 FROM lookups u WHERE u.observation_id = o.id), max(j.value, -1), j.value)
+			FROM json_each(?) j JOIN observations o ON o.id = CAST(j.key AS INTEGER) WHERE NOT o.pinned`, encoded)
+		return err
+	})
 }
 
 // Judge stores a judgement in place of an earlier one of the same judge, or takes that back. A person's

@@ -67,14 +67,17 @@ func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) err
 			}
 		}
 		n := t.Exec(`INSERT INTO injections
-			(session_id, host, host_session_id, project, hook_event, source, observations, said, sessions, layers, skipped, tokens, budget, build_ms, created_at, arm)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			(session_id, host, host_session_id, project, hook_event, source, observations, said, sessions, layers, skipped, tokens, budget, build_ms, created_at, arm, held)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			db.OrNull(session), string(in.Host), in.HostSessionID, in.ProjectPath, in.Where, in.Source,
-			observations, said, db.JSONList(in.Sessions), layers, skipped, in.Tokens, in.Budget, in.BuildMS, int64(in.At), string(in.Arm))
+			observations, said, db.JSONList(in.Sessions), layers, skipped, in.Tokens, in.Budget, in.BuildMS, int64(in.At), string(in.Arm), in.Held)
 		if n == 0 {
 			return nil
 		}
 		addLines(t, t.Number("SELECT last_insert_rowid()"), in.Lines)
+		if in.Arm == memory.ArmHeld {
+			return nil
+		}
 		entry := logEntry{
 			kind: eventRecallInject, session: session, at: in.At, buildMS: in.BuildMS, tokens: in.Tokens,
 			data: struct {

@@ -49,10 +49,8 @@ type capKey struct {
 // made when the worker starts: calls that are still open are a dead worker's and
 // are marked as lost.
 func (s *Accounts) NewLedger(ctx context.Context, caps func() Caps) (*Ledger, error) {
-	if err := s.Exec(ctx, "open ledger", "UPDATE llm_calls SET outcome = ? WHERE outcome = ?", callLost, callReserved); err != nil {
-		return nil, err
-	}
-	return &Ledger{store: s, caps: caps, full: map[capKey]memory.CapError{}}, nil
+	err := s.Exec(ctx, "open ledger", "UPDATE llm_calls SET outcome = ? WHERE outcome = ?", callLost, callReserved)
+	return &Ledger{store: s, caps: caps, full: map[capKey]memory.CapError{}}, err
 }
 
 // counted is the SQL for the tokens of a row of llm_calls that count against the

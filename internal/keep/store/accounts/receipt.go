@@ -8,6 +8,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -47,7 +48,7 @@ func (s *Accounts) SessionEvents(ctx context.Context, id memory.SessionID, limit
 			SELECT id FROM events INDEXED BY events_of_session WHERE session_id = ?1 AND outcome IN ('processed', 'skipped', 'forgotten') AND outcome <> 'forgotten'
 			UNION ALL SELECT id FROM events INDEXED BY events_queue WHERE session_id = ?1 AND outcome IN ('pending', 'processing')
 			UNION ALL SELECT id FROM events INDEXED BY events_failed WHERE session_id = ?1 AND outcome = 'failed')
-		ORDER BY occurred_at, id LIMIT ?2`, int64(id), limit)
+		ORDER BY occurred_at, id LIMIT +?2`, int64(id), limit)
 	return list, total, db.Fault("list events of session", err)
 }
 
@@ -128,11 +129,8 @@ func (c eventCount) list() []EventsOf {
 func reasonList(byReason map[string]eventCount) []EventsFor {
 	list := []EventsFor{}
 	for reason, counted := range byReason {
-		f := EventsFor{Reason: reason, Kinds: counted.list()}
-		for _, k := range f.Kinds {
-			f.Events += k.Events
-		}
-		list = append(list, f)
+		kinds := counted.list()
+		list = append(list, EventsFor{Reason: reason, Kinds: kinds, Events: collect.Sum(kinds, func(k EventsOf) int { return k.Events })})
 	}
 	slices.SortFunc(list, func(a, b EventsFor) int {
 		return cmp.Or(cmp.Compare(b.Events, a.Events), cmp.Compare(a.Reason, b.Reason))
@@ -222,11 +220,9 @@ func givenTo(ctx context.Context, q db.Querier, r *SessionReceipt) error {
 		return []any{&in.ProjectPath, &in.Where, &in.Source, db.ToList(&in.Observations), db.ToList(&in.Sessions), db.ToList(&in.Layers), db.ToList(&in.Skipped),
 			&in.Tokens, &in.Budget, &in.BuildMS, &in.At}
 	}, `SELECT project, hook_event, source, observations, sessions, layers, skipped, tokens, budget, build_ms, created_at
-		FROM injections WHERE host = ? AND host_session_id = ? ORDER BY created_at, id`, string(r.Host), r.HostSessionID)
+		FROM injections WHERE host = ? AND host_session_id = ? AND arm <> 'held' ORDER BY created_at, id`, string(r.Host), r.HostSessionID)
 	r.Given = append([]memory.Injection{}, given...)
-	for _, in := range given {
-		r.Cost.TokensGiven += in.Tokens
-	}
+	r.Cost.TokensGiven += collect.Sum(given, func(in memory.Injection) int { return in.Tokens })
 	return err
 }
 
@@ -327,7 +323,7 @@ func givenInAll(ctx context.Context, q db.Querier, sum *ReceiptTotals) (_ map[me
 	places := map[string]*GivenIn{}
 	givenAt := map[memory.ObservationID]memory.Millis{}
 	var in memory.Injection
-	for range db.Select(ctx, q, &err, "SELECT hook_event, source, tokens, observations, created_at FROM injections WHERE created_at >= ?", int64(sum.Since)).
+	for range db.Select(ctx, q, &err, "SELECT hook_event, source, tokens, observations, created_at FROM injections WHERE created_at >= ? AND arm <> 'held'", int64(sum.Since)).
 		Into(&in.Where, &in.Source, &in.Tokens, db.ToList(&in.Observations), &in.At) {
 		where := PlaceOf(&in)
 		if places[where] == nil {

@@ -3,6 +3,7 @@ package accounts
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"claudemem/internal/keep/store/db"
@@ -44,22 +45,31 @@ func EmptyRecorded() Recorded {
 }
 
 // Recorded counts the observations of a project, named by its root or label, "" for all, on the
-// days that end with that of now, in now's location; days below 1 count as 1. It reads an index alone.
-func (s *Accounts) Recorded(ctx context.Context, project string, now time.Time, days int) (sum Recorded, err error) {
-	defer db.Wrap(&err, "count observations by day")
+// days that end with that of now, in now's location; days below 1 count as 1. It reads an index alone;
+// the counts are kept until something changes, and must not be changed.
+func (s *Accounts) Recorded(ctx context.Context, project string, now time.Time, days int) (Recorded, error) {
 	days = max(days, 1)
 	bounds, names := daysUntil(now, max(days, yearDays))
+	key := fmt.Sprint(days, bounds[len(bounds)-1], now.Location(), project)
+	return records.CountOnce(ctx, s.DB, &s.recorded, "count observations by day", key, func(reader db.Querier, _ int64) (Recorded, error) {
+		return recorded(ctx, reader, project, bounds, names, days)
+	})
+}
+
+// recorded counts the observations of the days with these bounds and names, those of the last few days by
+// type too. Recorded keeps the result.
+func recorded(ctx context.Context, reader db.Querier, project string, bounds [][2]memory.Millis, names []string, days int) (sum Recorded, err error) {
 	sum.Year = map[string]int{}
 	each, condition := []string{""}, ""
 	if project != "" {
-		if each, err = records.ProjectsNamed(ctx, s.Reader, project); err != nil {
+		if each, err = records.ProjectsNamed(ctx, reader, project); err != nil {
 			return EmptyRecorded(), err
 		}
 		condition = "project = ?2 AND "
 	}
 	on, as := map[string]*RecordedOn{}, map[memory.ObservationType]*RecordedAs{}
 	for _, project := range each {
-		if err := s.recordedIn(ctx, condition, project, bounds, func(day int, kind memory.ObservationType, n int) {
+		if err := recordedIn(ctx, reader, condition, project, bounds, func(day int, kind memory.ObservationType, n int) {
 			name := names[day]
 			if day >= len(names)-yearDays {
 				sum.Year[name] += n
@@ -102,10 +112,10 @@ func daysUntil(now time.Time, days int) (bounds [][2]memory.Millis, names []stri
 // recordedIn calls add with the number of observations of each type on each of the days, 0 left
 // out; day is an index of bounds. condition is "" or that on the project, with AND. A query for
 // each type and day counts a range of an index, which needs no sorting.
-func (s *Accounts) recordedIn(ctx context.Context, condition, project string, bounds [][2]memory.Millis, add func(day int, kind memory.ObservationType, n int)) (err error) {
+func recordedIn(ctx context.Context, reader db.Querier, condition, project string, bounds [][2]memory.Millis, add func(day int, kind memory.ObservationType, n int)) (err error) {
 	var day, n int
 	var kind memory.ObservationType
-	for range db.Select(ctx, s.Reader, &err, `WITH RECURSIVE types (type) AS (
+	for range db.Select(ctx, reader, &err, `WITH RECURSIVE types (type) AS (
 			SELECT min(type) FROM observations WHERE `+condition+`type > ''
 			UNION ALL SELECT (SELECT min(type) FROM observations WHERE `+condition+`type > types.type) FROM types WHERE types.type IS NOT NULL),
 		days (day, since, until) AS MATERIALIZED (SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1))

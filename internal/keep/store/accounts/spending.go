@@ -188,8 +188,8 @@ func (s *Accounts) saved(ctx context.Context, since memory.Millis) (Saved, error
 		count(*) FILTER (WHERE hook_event = ?2), coalesce(sum(tokens) FILTER (WHERE hook_event = ?2), 0),
 		count(*) FILTER (WHERE hook_event <> ?2), coalesce(sum(tokens) FILTER (WHERE hook_event <> ?2), 0),
 		(SELECT coalesce(sum(o.discovery_tokens), 0) FROM observations o WHERE o.id IN
-			(SELECT given.value FROM injections i, json_each(i.observations) given WHERE i.created_at >= ?1))
-		FROM injections WHERE created_at >= ?1`, int64(since), sessionStart).
+			(SELECT given.value FROM injections i, json_each(i.observations) given WHERE i.created_at >= ?1 AND i.arm <> 'held'))
+		FROM injections WHERE created_at >= ?1 AND arm <> 'held'`, int64(since), sessionStart).
 		Scan(&sum.Blocks, &sum.TokensGiven, &sum.Recollections, &sum.TokensRecalled, &sum.TokensOfWork)
 	sum.Tokens = max(0, sum.TokensOfWork-sum.TokensGiven-sum.TokensRecalled)
 	return sum, db.Fault("sum up what was saved", err)

@@ -4,31 +4,63 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"time"
 
+	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/memory"
 )
 
-const latestTrial = "SELECT id, share, placebo, secret, started_at, ended_at FROM trials ORDER BY id DESC LIMIT 1"
+const latestTrial = "SELECT id, share, placebo, moments, secret, started_at, ended_at FROM trials ORDER BY id DESC LIMIT 1"
+
+// counterPlace begins the counter of when a place was switched; its state, the place and the project follow.
+const counterPlace = "place:"
 
 // Trial returns the latest trial, the zero value before the first.
 func (s *Accounts) Trial(ctx context.Context) (t memory.Trial, err error) {
 	defer db.Wrap(&err, "read trial")
-	for range db.Select(ctx, s.Reader, &err, latestTrial).Into(&t.ID, &t.Share, &t.Placebo, &t.Secret, &t.StartedAt, &t.EndedAt) {
+	for range db.Select(ctx, s.Reader, &err, latestTrial).Into(&t.ID, &t.Share, &t.Placebo, &t.Moments, &t.Secret, &t.StartedAt, &t.EndedAt) {
+	}
+	if t.ID != 0 && err == nil {
+		t.Places, err = db.Pairs[string, memory.Millis](ctx, s.Reader, "SELECT substr(name, ?2), value FROM counters WHERE substr(name, 1, ?2 - 1) = ?1",
+			counterPlace, len(counterPlace)+1)
 	}
 	return t, err
 }
 
-// BeginTrial begins a trial with shares in percent and a new secret. CodeConflict while one runs.
-func (s *Accounts) BeginTrial(ctx context.Context, share, placebo int) (memory.Trial, error) {
+// TrialOf is Trial for a session, with Lifted.
+func (s *Accounts) TrialOf(ctx context.Context, host memory.Host, session string) (memory.Trial, error) {
+	t, err := s.Trial(ctx)
+	if err == nil && t.ID != 0 {
+		t.Lifted, err = db.Value[bool](ctx, s.Reader, `SELECT EXISTS (SELECT 1 FROM injections WHERE host = ? AND host_session_id = ? AND hook_event = '`+sessionStart+`'
+			AND source = '`+memory.SourceNow+`')`, string(host), session)
+	}
+	return t, db.Fault("read trial", err)
+}
+
+// BeginTrial begins a trial with the shares of begun and a new secret. CodeConflict while one runs.
+func (s *Accounts) BeginTrial(ctx context.Context, begun memory.Trial) (memory.Trial, error) {
 	return db.InKeeping(ctx, s.DB, "begin trial", func(t *db.Tx) (memory.Trial, error) {
-		begun := memory.Trial{Share: share, Placebo: placebo, Secret: make([]byte, 32), StartedAt: t.Now()}
+		begun.Secret, begun.StartedAt = make([]byte, 32), t.Now()
 		_, _ = rand.Read(begun.Secret) // it never fails
 		if t.Number("SELECT EXISTS (SELECT 1 FROM trials WHERE ended_at = 0)") != 0 {
 			return memory.Trial{}, memory.Errorf(memory.CodeConflict, "an experiment is running").WithHint("`claude-mem experiment off` ends it")
 		}
-		begun.ID = t.Insert("INSERT INTO trials (share, placebo, secret, started_at) VALUES (?, ?, ?, ?)", share, placebo, begun.Secret, int64(begun.StartedAt))
+		begun.ID = t.Insert("INSERT INTO trials (share, placebo, moments, secret, started_at) VALUES (?, ?, ?, ?, ?)", begun.Share, begun.Placebo, begun.Moments, begun.Secret, int64(begun.StartedAt))
+		t.Exec("DELETE FROM counters WHERE name GLOB ?", counterPlace+"*")
 		return begun, nil
+	})
+}
+
+// SetPlace stores that a place of a project is in a state from now on, or with project "" the place of all projects.
+func (s *Accounts) SetPlace(ctx context.Context, state, place, project string) error {
+	return s.WriteKeeping(ctx, "switch place", func(t *db.Tx) error {
+		for _, other := range []string{memory.PlaceOff, memory.PlaceOn, memory.PlaceKept} {
+			t.Exec("DELETE FROM counters WHERE name = ?", counterPlace+memory.PlaceName(other, place, project))
+		}
+		t.SetCounter(counterPlace+memory.PlaceName(state, place, project), int64(t.Now()))
+		return nil
 	})
 }
 
@@ -48,7 +80,11 @@ type TrialSession struct {
 	// Calls are its tool calls, Prompts its prompts in order.
 	Calls   int
 	Prompts []string
-	// Exposed: it has looked records up by itself.
+	// Failed counts the calls that are known to have failed. PassedIn is the prompt, from 1, in which a check passed first,
+	// EditedAfter how long after its start a file was edited first, by a tool that is known to edit; 0 for never.
+	Failed, PassedIn int
+	EditedAfter      time.Duration
+	// Exposed: it has looked records up by itself, or a person had it given its block.
 	Exposed bool
 	// Ended is false while it may go on.
 	Ended bool
@@ -59,18 +95,30 @@ type TrialSession struct {
 func (s *Accounts) TrialSessions(ctx context.Context, from, to, idle memory.Millis) (list []TrialSession, err error) {
 	defer db.Wrap(&err, "list sessions of a trial")
 	var one TrialSession
-	var prompts string
+	var prompts, tools string
 	for range db.Select(ctx, s.Reader, &err, `SELECT s.project,
-			coalesce((SELECT arm FROM injections i WHERE i.host = s.host AND i.host_session_id = s.host_session_id AND i.arm <> '' ORDER BY i.created_at LIMIT 1), ''),
+			coalesce((SELECT arm FROM injections i WHERE i.host = s.host AND i.host_session_id = s.host_session_id AND i.arm <> '' AND i.hook_event = '`+sessionStart+`' ORDER BY i.created_at LIMIT 1), ''),
 			(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('processed', 'skipped', 'forgotten') AND e.kind = 'tool'),
+			(SELECT count(*) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('processed', 'skipped', 'forgotten') AND e.result = 'failed'),
+			(SELECT coalesce(min(e.prompt_number), 0) FROM events e WHERE e.session_id = s.id AND e.outcome IN ('processed', 'skipped', 'forgotten') AND e.result = 'passed'),
+			(SELECT json_group_object(tool_name, after) FROM (SELECT e.tool_name, min(e.occurred_at) - s.started_at AS after FROM events e
+				WHERE e.session_id = s.id AND e.outcome IN ('processed', 'skipped', 'forgotten') AND e.kind = 'tool' GROUP BY e.tool_name)),
 			(SELECT json_group_array(text) FROM (SELECT substr(text, 1, 400) AS text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number)),
-			EXISTS (SELECT 1 FROM event_log l WHERE l.session_id = s.id AND l.event_type = 'lookup'),
+			EXISTS (SELECT 1 FROM event_log l WHERE l.session_id = s.id AND l.event_type = 'lookup')
+				OR EXISTS (SELECT 1 FROM injections i WHERE i.host = s.host AND i.host_session_id = s.host_session_id AND i.source = 'now'),
 			s.status <> 'active' OR s.last_event_at < ?3
 		FROM sessions s WHERE s.started_at >= ?1 AND s.started_at < ?2 AND s.prompt_count > 0 ORDER BY s.last_event_at, s.id`, int64(from), int64(to), int64(idle)).
-		Into(&one.Project, &one.Arm, &one.Calls, &prompts, &one.Exposed, &one.Ended) {
-		one.Prompts = nil
-		if err := json.Unmarshal([]byte(prompts), &one.Prompts); err != nil {
+		Into(&one.Project, &one.Arm, &one.Calls, &one.Failed, &one.PassedIn, &tools, &prompts, &one.Exposed, &one.Ended) {
+		one.Prompts, one.EditedAfter = nil, 0
+		first := map[string]int64{} // in milliseconds after the start, by tool
+		if err := errors.Join(json.Unmarshal([]byte(prompts), &one.Prompts), json.Unmarshal([]byte(tools), &first)); err != nil {
 			return nil, err
+		}
+		for name, after := range first {
+			edits := toolcall.ParseInput(&memory.Event{Kind: memory.KindTool, ToolName: name}).Tool == toolcall.ToolEdit
+			if after := time.Duration(after) * time.Millisecond; edits && (one.EditedAfter == 0 || after < one.EditedAfter) {
+				one.EditedAfter = after
+			}
 		}
 		list = append(list, one)
 	}

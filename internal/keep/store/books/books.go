@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -75,14 +76,7 @@ func (s *Keeper) Audit(ctx context.Context) ([]string, error) {
 func (s *Keeper) Known(ctx context.Context, keys []string) (known map[string]bool, err error) {
 	defer db.Wrap(&err, "look for events")
 	found, err := db.Column[string](ctx, s.Reader, "SELECT event_key FROM events WHERE event_key IN (SELECT value FROM json_each(?))", db.JSONList(keys))
-	if err != nil {
-		return nil, err
-	}
-	known = make(map[string]bool, len(found))
-	for _, key := range found {
-		known[key] = true
-	}
-	return known, nil
+	return collect.Set(found), err
 }
 
 // KnownSessions returns which sessions of some hosts are in the books or were forgotten, by the hosts'
@@ -105,14 +99,6 @@ func (s *Keeper) KnownSessions(ctx context.Context, hosts []memory.Host, ids []s
 	return known, err
 }
 
-// InWork returns the sessions with events that are claimed and not confirmed yet, and how many
-// those are.
-func (s *Keeper) InWork(ctx context.Context) (sessions map[memory.SessionID]int, err error) {
-	defer db.Wrap(&err, "look for events in work")
-	return db.Pairs[memory.SessionID, int](ctx, s.Reader, `SELECT session_id, count(*) FROM events INDEXED BY events_queue
-		WHERE outcome IN ('pending', 'processing') AND outcome = 'processing' GROUP BY session_id`)
-}
-
 // undistilledEvents and undistilledBytes bound what is made into a summary on
 // the spot while a host waits: a turn rarely has more.
 const (
@@ -122,20 +108,27 @@ const (
 
 // Undistilled implements block.Source: the oldest events of the queue, at most
 // 1000 of them or 16 MB, with the prompts and observations of their turns and those nearby.
-func (s *Keeper) Undistilled() func(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
-	var known records.Known
-	return func(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
-		return db.InSnapshot(ctx, s.DB, "read undistilled events", func(q db.Querier) (b memory.Batch, err error) {
-			if b.Session, err = records.SessionByID(ctx, q, session); err != nil {
-				return b, err
-			}
-			if b.Events, err = readWaiting(ctx, q, session); err != nil {
-				return b, err
-			}
-			err = records.ReadBatch(ctx, q, &b, &known, math.MaxInt64)
+func (s *Keeper) Undistilled(ctx context.Context, session memory.SessionID) (memory.Batch, error) {
+	return db.InSnapshot(ctx, s.DB, "read undistilled events", func(q db.Querier) (b memory.Batch, err error) {
+		if b.Session, err = records.SessionByID(ctx, q, session); err != nil {
 			return b, err
-		})
-	}
+		}
+		if b.Events, err = readWaiting(ctx, q, session); err != nil {
+			return b, err
+		}
+		err = s.records.ReadBatch(ctx, q, &b, math.MaxInt64)
+		return b, err
+	})
+}
+
+// Batch returns events of a session with the prompts and the stored observations of their
+// turns, and those nearby; without events nothing is read.
+func (s *Keeper) Batch(ctx context.Context, session memory.Session, events []memory.PendingEvent) (memory.Batch, error) {
+	return db.InSnapshot(ctx, s.DB, "read batch", func(q db.Querier) (b memory.Batch, err error) {
+		b = memory.Batch{Session: session, Events: events}
+		err = s.records.ReadBatch(ctx, q, &b, math.MaxInt64)
+		return b, err
+	})
 }
 
 // readWaiting returns a session's events that are not distilled yet, the oldest first,

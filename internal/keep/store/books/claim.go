@@ -37,12 +37,30 @@ const errorLength = 1000
 // session's events are claimed in order. NextDue is the time of the first that isn't, 0 if all are.
 func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.Backlog, err error) {
 	defer db.Wrap(&err, "read backlog")
+	return readBacklog(ctx, s.Reader, now)
+}
+
+// Undone returns the backlog and, of the same moment, the sessions with events that are claimed and not
+// confirmed yet, and how many those are: an event may go from one to the other and back at any time.
+func (s *Keeper) Undone(ctx context.Context, now memory.Millis) (backlog []memory.Backlog, inWork map[memory.SessionID]int, err error) {
+	inWork, err = db.InSnapshot(ctx, s.DB, "look for events that are not distilled", func(q db.Querier) (map[memory.SessionID]int, error) {
+		if backlog, err = readBacklog(ctx, q, now); err != nil {
+			return nil, err
+		}
+		return db.Pairs[memory.SessionID, int](ctx, q, `SELECT session_id, count(*) FROM events INDEXED BY events_queue
+			WHERE outcome IN ('pending', 'processing') AND outcome = 'processing' GROUP BY session_id`)
+	})
+	return backlog, inWork, err
+}
+
+// readBacklog is Backlog for one moment.
+func readBacklog(ctx context.Context, q db.Querier, now memory.Millis) (list []memory.Backlog, err error) {
 	var waiting []int // of list, those with an event that isn't due
 	// Added up by SQLite, out of the index alone, and with the sessions in the same statement: the
 	// observer asks after each event.
 	var b memory.Backlog
 	var waits bool
-	for range db.Select(ctx, s.Reader, &err, "SELECT "+records.SessionColumns()+`, w.oldest, w.newest, w.newest_at, w.stops, w.tools, w.size, w.waits
+	for range db.Select(ctx, q, &err, "SELECT "+records.SessionColumns()+`, w.oldest, w.newest, w.newest_at, w.stops, w.tools, w.size, w.waits
 		FROM (SELECT session_id, min(prompt_number) AS oldest, max(prompt_number) AS newest, max(received_at) AS newest_at,
 				sum(kind = 'stop') AS stops, sum(kind <> 'stop') AS tools, sum(bytes) AS size, max(not_before > ?1 AND not_before <= ?1 + ?2) AS waits
 			FROM events INDEXED BY events_queue WHERE outcome IN ('pending', 'processing') AND outcome = 'pending'
@@ -58,7 +76,7 @@ func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.
 		return nil, err
 	}
 	for _, i := range waiting {
-		if err := s.countDue(ctx, &list[i], now); err != nil {
+		if err := countDue(ctx, q, &list[i], now); err != nil {
 			return nil, err
 		}
 	}
@@ -67,12 +85,12 @@ func (s *Keeper) Backlog(ctx context.Context, now memory.Millis) (list []memory.
 
 // countDue counts anew what of a session's backlog is due: the events before the
 // first that isn't, whose time becomes NextDue.
-func (s *Keeper) countDue(ctx context.Context, b *memory.Backlog, now memory.Millis) (err error) {
+func countDue(ctx context.Context, q db.Querier, b *memory.Backlog, now memory.Millis) (err error) {
 	b.Stops, b.Tools, b.Bytes = 0, 0, 0
 	var kind memory.EventKind
 	var notBefore memory.Millis
 	var bytes int
-	for range db.Select(ctx, s.Reader, &err, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
+	for range db.Select(ctx, q, &err, `SELECT kind, not_before, bytes FROM events INDEXED BY events_queue
 		WHERE outcome IN ('pending', 'processing') AND outcome = 'pending' AND session_id = ?
 		ORDER BY occurred_at, delivery_id, id`, int64(b.Session.ID)).Into(&kind, &notBefore, &bytes) {
 		if !isDue(notBefore, now) {

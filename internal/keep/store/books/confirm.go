@@ -33,6 +33,7 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		followMerge(t, &claim.Session, observations, learnings)
 		markUnread(t, &claim, ids, outcome.Unread)
 		finishEvents(t, ids)
+		noteFates(t, &claim)
 		for i := range observations {
 			records.AddObservation(t, &claim.Session, &observations[i])
 		}

@@ -42,10 +42,7 @@ func (s *Keeper) Enqueue(ctx context.Context, events ...memory.Arrival) ([]memor
 		d.list[i] = encoded
 		bytes += len(encoded.payload) + len(encoded.files)
 	}
-	if err := s.Deliver(ctx, what, d, len(events), bytes); err != nil {
-		return nil, err
-	}
-	return d.receipts, nil
+	return d.receipts, s.Deliver(ctx, what, d, len(events), bytes)
 }
 
 // encodeArrival checks an arrival, fills in the times that it lacks and encodes

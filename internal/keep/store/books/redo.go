@@ -34,10 +34,7 @@ func (s *Keeper) Redo(ctx context.Context, b memory.Batch, outcome memory.Outcom
 	if len(b.Events) == 0 {
 		return memory.Errorf(memory.CodeInvalid, "redo turn: no events")
 	}
-	r := redo{session: b.Session, turn: b.Events[0].PromptNumber}
-	for i := range b.Events {
-		r.keys = append(r.keys, b.Events[i].Key)
-	}
+	r := redo{session: b.Session, turn: b.Events[0].PromptNumber, keys: collect.MapPtr(b.Events, func(e *memory.PendingEvent) string { return e.Key })}
 	slices.Sort(r.keys)
 	return s.WriteKeeping(ctx, "redo turn", func(t *db.Tx) error {
 		// Worked on in copies: the transaction may be run again.

@@ -103,7 +103,7 @@ func (s *Keeper) UnreadBatch(ctx context.Context, session memory.SessionID, prom
 		if err != nil || damaged || len(b.Events) == 0 {
 			return b, err
 		}
-		if err := records.ReadBatch(ctx, q, &b, &records.Known{}, b.Events[len(b.Events)-1].Event.OccurredAt); err != nil {
+		if err := s.records.ReadBatch(ctx, q, &b, b.Events[len(b.Events)-1].Event.OccurredAt); err != nil {
 			return b, err
 		}
 		ours, err := db.Column[memory.ObservationID](ctx, q, `SELECT record_id FROM unread_records

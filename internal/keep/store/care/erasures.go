@@ -115,9 +115,7 @@ func erasureOf(t *db.Tx, f *memory.Forgetting, s *selection) Erasure {
 		e.TextJSON = e.sealText(quoted[1 : len(quoted)-1])
 	}
 	e.Tombs = tombsOf(t, f, s, e.At)
-	for _, turn := range db.Selected[string](t, selectedTurns, s.observations, s.prompts, s.summaries) {
-		e.Turns = append(e.Turns, records.TombName(turn))
-	}
+	e.Turns = append(e.Turns, collect.Map(db.Selected[string](t, selectedTurns, s.observations, s.prompts, s.summaries), records.TombName)...)
 	return e
 }
 
@@ -131,6 +129,7 @@ const selectedTurns = `SELECT s.host || ':' || s.host_session_id || ':' || r.n F
 // sessions that e names, and if their text stands here, all that its filters select. It writes
 // the tombstones too, so that the copy has the erasure; erasing again changes nothing more.
 func (s *Care) Erase(ctx context.Context, e *Erasure) (memory.Forgotten, error) {
+	defer records.DropNearby(s.records)
 	return db.InJob(ctx, s.DB, "erase what was forgotten", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
 		showHidden(t)
 		f, err := e.unseal(ctx, t)
@@ -230,12 +229,7 @@ func eachRow(ctx context.Context, q db.QueryOnly, visit func(text string) bool) 
 			if err := scan(fields...); err != nil {
 				return err
 			}
-			var texts []string
-			for _, v := range values {
-				if text := sqlite.Unpack(v); text != "" {
-					texts = append(texts, text)
-				}
-			}
+			texts := collect.Keep(collect.Map(values, func(v any) string { return sqlite.Unpack(v) }), func(text string) bool { return text != "" })
 			if more = len(texts) == 0 || visit(strings.Join(texts, " ")); !more {
 				return sqlite.ErrStop
 			}

@@ -7,6 +7,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -98,12 +99,7 @@ func (s *Care) Export(ctx context.Context, f memory.ExportFilter, begin func(tot
 		return 0, err
 	}
 	args := []any{project, int64(f.Since), int64(cmp.Or(f.Until, memory.LatestTime))}
-	var kinds []*portableRows
-	for i := range portableKinds {
-		if k := &portableKinds[i]; !k.whole || f == (memory.ExportFilter{}) {
-			kinds = append(kinds, k)
-		}
-	}
+	kinds := collect.Keep(collect.Pointers(portableKinds), func(k *portableRows) bool { return !k.whole || f == (memory.ExportFilter{}) })
 	return db.InSnapshot(ctx, s.DB, "export", func(q db.Querier) (withheld int, err error) {
 		total := 0
 		for _, k := range kinds {
@@ -129,15 +125,11 @@ func (s *Care) Export(ctx context.Context, f memory.ExportFilter, begin func(tot
 // export calls visit with the rows of a kind, and returns how many it left out, since their text
 // is not the one that was written.
 func (k *portableRows) export(ctx context.Context, q db.Querier, args []any, visit func(*memory.Portable) error) (withheld int, err error) {
-	sound := "1"
-	if k.hashed != "" {
-		row := "r.id"
-		if k.hashed == records.HashedSession {
-			row = "s.id"
-		}
-		sound = "(SELECT h.text FROM record_hashes h WHERE h.kind = '" + string(k.hashed) + "' AND h.id = " + row + ")" +
-			" IS (SELECT sums.text FROM record_sums sums WHERE sums.kind = '" + string(k.hashed) + "' AND sums.id = " + row + ")"
+	row := "r.id"
+	if k.hashed == records.HashedSession {
+		row = "s.id"
 	}
+	sound := soundness(k.hashed, row)
 	err = db.Each(ctx, q, func(scan sqlite.Scan) error {
 		right := false
 		p, err := k.scan(func(dest ...any) error { return scan(append(dest, &right)...) })

@@ -199,6 +199,7 @@ func (s *Care) WouldForget(ctx context.Context, f memory.Forgetting) (memory.For
 // the store meanwhile: one transaction may take seconds. note keeps the erasure outside of the
 // database, before the commit: if that fails, nothing is erased.
 func (s *Care) Forget(ctx context.Context, f memory.Forgetting, note func(*Erasure) error) (memory.Forgotten, error) {
+	defer records.DropNearby(s.records)
 	return db.InJob(ctx, s.DB, "forget", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
 		showHidden(t)
 		selected, err := selectForgotten(ctx, t.Conn, &f)
@@ -248,6 +249,7 @@ func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 	forgetText(t, f.Text)
 	if f.Ranged() && f.Since == 0 && f.Until == 0 {
 		t.Exec("DELETE FROM project_aliases WHERE ?1 IN (path, project)", f.ProjectPath)
+		t.Exec("DELETE FROM counters WHERE name GLOB 'place:*' AND instr(name, ':' || ?1)", f.ProjectPath)
 	}
 	forgetSessions(t, s.sessions)
 }

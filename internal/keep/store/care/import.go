@@ -12,6 +12,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -60,11 +61,7 @@ func (s *Care) importAll(t *db.Tx, incoming []memory.Portable, captured func(str
 		db.Importing(t, options.Import)
 		defer db.Importing(t, 0)
 	}
-	outcomes := make([]memory.Imported, len(incoming))
-	for i := range incoming {
-		outcomes[i] = add(im, &incoming[i])
-	}
-	return outcomes
+	return collect.MapPtr(incoming, func(p *memory.Portable) memory.Imported { return add(im, p) })
 }
 
 // addAlone imports one record in a savepoint and refuses one that cannot be stored. It is for

@@ -134,7 +134,9 @@ func (s *Care) PurgeHidden(ctx context.Context, hiddenBy memory.Millis) (int, er
 		if err != nil {
 			return purged, err
 		}
-		purged += n
+		if purged += n; n > 0 {
+			records.DropNearby(s.records)
+		}
 		if n < purgedTogether {
 			return purged, nil
 		}

@@ -14,6 +14,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -63,9 +64,7 @@ func verifyRecords(ctx context.Context, q db.Querier, pause func() error) (wrong
 			if err != nil {
 				return wrong, checked, err
 			}
-			for _, id := range gone {
-				wrong = append(wrong, Mismatch{memory.RecordRef{Kind: k.Kind, ID: id}, true, true})
-			}
+			wrong = append(wrong, collect.Map(gone, func(id int64) Mismatch { return Mismatch{memory.RecordRef{Kind: k.Kind, ID: id}, true, true} })...)
 			checked += len(sums)
 			if err := pause(); err != nil {
 				return wrong, checked, err
@@ -232,11 +231,7 @@ func readSaved(ctx context.Context, backup *sql.DB, m Mismatch) (*saved, error) 
 func anyRow(n int) func(*[]any) []any {
 	return func(row *[]any) []any {
 		*row = make([]any, n)
-		fields := make([]any, n)
-		for i := range fields {
-			fields[i] = &(*row)[i]
-		}
-		return fields
+		return collect.MapPtr(*row, func(column *any) any { return column })
 	}
 }
 

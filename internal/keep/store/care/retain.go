@@ -163,6 +163,9 @@ func (s *Care) Retain(ctx context.Context, age time.Duration) (r Retained, err e
 			}
 		}
 	}
+	if r.Erased > 0 {
+		records.DropNearby(s.records)
+	}
 	return r, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 )
 
 // shape is how the rows of a table look: by that their pages are told apart, in a file whose
@@ -30,10 +31,7 @@ type shapeColumn struct {
 // is not: its rows look like those of an index.
 func shapesOf(ctx context.Context, tx *sql.Tx) (list []shape, err error) {
 	tables := append([]string{"observation_files", "paths", "record_hashes"}, salvagedWhole...)
-	for _, t := range db.Numbered {
-		tables = append(tables, t.Table)
-	}
-	for _, table := range tables {
+	for _, table := range append(tables, collect.Map(db.Numbered, func(t db.NumberedTable) string { return t.Table })...) {
 		s := shape{table: table}
 		// A view counts as WITHOUT ROWID here: observation_files was such a table.
 		if s.entry, err = db.Value[bool](ctx, tx, "SELECT wr OR type = 'view' FROM pragma_table_list WHERE schema = 'main' AND name = ?", table); err != nil {
@@ -112,10 +110,7 @@ func salvageLeaves(ctx context.Context, path string, to *sql.Tx, last map[string
 	fresh := !slices.ContainsFunc(db.Numbered, func(t db.NumberedTable) bool { return last[t.Table] > 0 })
 	prepared := map[string]*sql.Stmt{}
 	insert := func(table string, columns []shapeColumn, values []any) error {
-		names := make([]string, len(values))
-		for i := range values {
-			names[i] = columns[i].name
-		}
+		names := collect.Map(columns[:len(values)], func(c shapeColumn) string { return c.name })
 		query := "INSERT OR IGNORE INTO " + table + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(values)-1) + ")"
 		if prepared[query] == nil {
 			statement, err := to.PrepareContext(ctx, query) //nolint:sqlclosecheck // the transaction closes it

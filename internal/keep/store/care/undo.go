@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
 )
 
@@ -91,6 +92,7 @@ var giveBack = []string{
 // which stay in the books: the same import works again, but for what was forgotten since. A dry run
 // changes nothing. CodeNotFound without such an import; what u has after another error means nothing.
 func (s *Care) UndoImport(ctx context.Context, id int64, dryRun bool) (u memory.ImportUndone, err error) {
+	defer records.DropNearby(s.records)
 	dry := errors.New("dry run")
 	err = s.Write(ctx, "undo import", db.Job{Run: func(t *db.Tx) error {
 		u = memory.ImportUndone{Kept: []string{}}

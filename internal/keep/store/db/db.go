@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -149,15 +150,10 @@ func OpenReadOnly(ctx context.Context, path string) (s *DB, err error) {
 
 // withDefaults fills in what opts leaves out.
 func withDefaults(opts Options) Options {
-	opts.Clock = memory.ClockOr(opts.Clock)
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Clock, opts.Rand = memory.ClockOr(opts.Clock), cmp.Or(opts.Rand, rand.Reader)
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Mismatched == nil {
 		opts.Mismatched = func() {}
-	}
-	if opts.Rand == nil {
-		opts.Rand = rand.Reader
 	}
 	return opts
 }
@@ -260,9 +256,10 @@ const (
 	// into the database. SQLite's default of 1000 makes a worker under load sync
 	// the database ten times a second.
 	checkpointPages = "wal_autocheckpoint(4000)"
-	// readCache bounds the pages that a reading connection keeps, in KB. The driver's
-	// allocator takes twice of it, and the system keeps the pages of the file too.
-	readCache = "cache_size(-1000)"
+	// readCache and writeCache bound the pages that a connection keeps, in KB. All connections share
+	// the sum, of which the driver's allocator takes twice; the system keeps the pages of the file too.
+	readCache  = "cache_size(-1000)"
+	writeCache = "cache_size(-6000)"
 	// journalLimit cuts the log file back to this many bytes after a checkpoint.
 	journalLimit = "journal_size_limit(33554432)"
 )
@@ -280,7 +277,7 @@ func WriteSource(path string) string {
 		"auto_vacuum(incremental)", // takes only on a file without tables
 		"journal_mode(wal)", "synchronous(full)",
 		"fullfsync(1)", // on macOS a plain fsync does not reach the medium
-		"cache_size(-16000)", "foreign_keys(1)", checkpointPages, journalLimit)
+		writeCache, "foreign_keys(1)", checkpointPages, journalLimit)
 }
 
 // File says in errors which file it is.

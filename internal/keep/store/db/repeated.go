@@ -8,7 +8,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 )
 
-// repeated keeps prepared statements of the queries that snapshots run more than once:
+// repeated keeps prepared statements of the queries that are run more than once:
 // compiling a query takes about as long as finding a few records by it.
 type repeated struct {
 	db *sql.DB
@@ -21,7 +21,7 @@ type repeated struct {
 const (
 	// maxPrepared is the greatest number of statements that are kept. Each takes memory on
 	// every connection.
-	maxPrepared = 40
+	maxPrepared = 64
 	// maxOnce is the greatest number of queries that are remembered after their first run.
 	maxOnce = 200
 )
@@ -88,6 +88,15 @@ func (r *repeated) close() {
 		_ = s.Close() // nothing is lost
 	}
 	clear(r.prepared)
+}
+
+// each is the function Each on the pool, by a prepared statement if there is one.
+func (p pool) each(ctx context.Context, row func(scan sqlite.Scan) error, query string, args []any) error {
+	if prepared := p.repeated.statement(query); prepared != nil { //nolint:sqlclosecheck // it is kept
+		return sqlite.Rows(prepared.QueryContext(ctx, args...)).Each(row) //nolint:rowserrcheck // Each checks it
+	}
+	defer p.repeated.learn(ctx, []string{query})
+	return sqlite.Rows(p.QueryContext(ctx, query, args...)).Each(row) //nolint:rowserrcheck // Each checks it
 }
 
 // snapshot is a transaction of pool, for one goroutine.

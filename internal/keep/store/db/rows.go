@@ -16,10 +16,8 @@ func Encode(v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return "", err
-	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	err := e.Encode(v)
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
 }
 
 // Querier is a pool or a transaction that reads.
@@ -28,8 +26,11 @@ type Querier = sqlite.Querier
 // Each calls row for each row that a query selects. An error of row ends it and is returned;
 // sqlite.ErrStop ends it without an error.
 func Each(ctx context.Context, q QueryOnly, row func(scan sqlite.Scan) error, query string, args ...any) error {
-	if moment, ok := q.(*snapshot); ok {
-		return moment.each(ctx, row, query, args)
+	switch q := q.(type) {
+	case *snapshot:
+		return q.each(ctx, row, query, args)
+	case pool:
+		return q.each(ctx, row, query, args)
 	}
 	return sqlite.Rows(q.QueryContext(ctx, query, args...)).Each(row) //nolint:rowserrcheck // Each checks it
 }

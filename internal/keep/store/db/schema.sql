@@ -247,7 +247,7 @@ CREATE TABLE injections (
     tokens          INTEGER NOT NULL DEFAULT 0,
     budget          INTEGER NOT NULL DEFAULT 0,
     build_ms        REAL    NOT NULL DEFAULT 0,
-    created_at      INTEGER NOT NULL, said TEXT NOT NULL DEFAULT '', arm TEXT NOT NULL DEFAULT '',
+    created_at      INTEGER NOT NULL, said TEXT NOT NULL DEFAULT '', arm TEXT NOT NULL DEFAULT '', held INTEGER NOT NULL DEFAULT 0,
     -- The same injection may come twice, from the worker and from a spool file.
     UNIQUE (host, host_session_id, hook_event, created_at)
 ) STRICT;
@@ -889,6 +889,47 @@ CREATE TABLE trials (
     started_at INTEGER NOT NULL,
     -- 0 while it runs.
     ended_at   INTEGER NOT NULL DEFAULT 0
+, moments INTEGER NOT NULL DEFAULT 0) STRICT;
+
+CREATE TABLE worth (
+    observation_id INTEGER PRIMARY KEY REFERENCES observations (id) ON DELETE CASCADE,
+    -- How many places the observation goes ahead or behind; -9: it is no longer given.
+    verdict        INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE shared_records (
+    kind    TEXT    NOT NULL,
+    -- key names the record on all devices: a hash of what it was made of.
+    key     TEXT    NOT NULL,
+    -- id is its row; NULL if it is not here: forgotten, deleted for its age, or of an excluded project.
+    id      INTEGER,
+    ulid    TEXT    NOT NULL DEFAULT '',
+    -- project is the identity of the project on all devices.
+    project TEXT    NOT NULL DEFAULT '',
+    -- hashes are those of the fields when they were last compared: one that differs was edited here.
+    hashes  TEXT    NOT NULL DEFAULT '',
+    -- state has the revisions, and the values that the row does not have.
+    state   TEXT    NOT NULL DEFAULT '',
+    gone    INTEGER NOT NULL DEFAULT 0,
+    -- mine is 1 for a record that this device has made or edited: it is in this device's files.
+    mine    INTEGER NOT NULL DEFAULT 0,
+    -- unsent is the count of the change that is in no file yet, 0 for none.
+    unsent  INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX shared_records_row ON shared_records (kind, id);
+
+CREATE INDEX shared_records_unsent ON shared_records (unsent) WHERE unsent > 0;
+
+CREATE TABLE shared_state (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE project_identities (
+    identity TEXT NOT NULL PRIMARY KEY,
+    path     TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 INSERT INTO counters (name, value) VALUES ('memory_id', random() & 0x7fffffffffffffff);

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -115,6 +116,8 @@ var digests = [...]string{
 	"521eeeb04a3d94efc395ebbfe2add3402dd16cda607b61f4d90d590c72a4ac8d",
 	"a2ec882f9a5d18d277c05db3bc3aba00ea4b41ad27db9169a824d903bb3226a7",
 	"25b10b9ec315b2279f88185c1f0346821f90ea371aaa5096ac88bfbe6302d0c9",
+	"32e0ee6edfc7b0ad7668768e68049136afd44af0cf985938dbb3b930b63330dd",
+	"e523585ebdb841392b44bf771a8213f2cfb773b3fb78329a526bf933830fbb66",
 }
 
 // digest returns a sum of normalized objects in any order.
@@ -183,9 +186,7 @@ func foreign(ctx context.Context, q Querier) (list []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range ours {
-		ours[i] = ours[i].normalized()
-	}
+	ours = collect.Map(ours, object.normalized)
 	if digest(ours) != digests[version-1] {
 		other, err := compare(ctx, version, ours)
 		if err != nil {
@@ -231,12 +232,7 @@ func compare(ctx context.Context, version int, objects []object) (list []string,
 		delete(expected, o)
 		delete(missing, o.Name)
 	}
-	for _, o := range ours {
-		if missing[o.Name] {
-			list = append(list, o.String()+" is missing")
-		}
-	}
-	return list, nil
+	return append(list, collect.Pick(ours, func(o object) (string, bool) { return o.String() + " is missing", missing[o.Name] })...), nil
 }
 
 // HighestNumber is the highest number of a row or counter that a memory can have reached. From

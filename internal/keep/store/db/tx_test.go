@@ -157,8 +157,8 @@ func TestPanicAfterFailedStatement(t *testing.T) {
 	}
 }
 
-// Of jobs that share a commit one fails without saying so: the others are committed.
-func TestFailedStatementInSharedCommit(t *testing.T) {
+// Of jobs that wait together one fails without saying so: the others are committed.
+func TestFailedStatementAmongJobs(t *testing.T) {
 	ctx := context.Background()
 	s := withDamaged(t)
 	running, handed := make(chan struct{}), make(chan struct{})
@@ -177,7 +177,7 @@ func TestFailedStatementInSharedCommit(t *testing.T) {
 	}
 	failed := make(chan error, 1)
 	go func() {
-		failed <- s.Write(ctx, "fail", Job{Shared: true, Run: func(tx *Tx) error {
+		failed <- s.Write(ctx, "fail", Job{Run: func(tx *Tx) error {
 			tx.Count("failed", 1)
 			tx.Exec("INSERT INTO counters (name, value) VALUES ('x', NULL)")
 			tx.Count("failed", 1)
@@ -186,7 +186,7 @@ func TestFailedStatementInSharedCommit(t *testing.T) {
 	}()
 	for _, name := range []string{"a", "b"} {
 		go func() {
-			results <- s.Write(ctx, "count "+name, Job{Shared: true, Run: func(tx *Tx) error {
+			results <- s.Write(ctx, "count "+name, Job{Run: func(tx *Tx) error {
 				tx.Count(name, 1)
 				if tx.Err() != nil {
 					t.Errorf("%s fails by the error of another: %v", name, tx.Err())

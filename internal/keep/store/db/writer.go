@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -49,9 +48,6 @@ const (
 	// payloads doesn't make the first of them wait for the last.
 	groupEvents = 512
 	groupBytes  = 8 << 20
-	// groupJobs bounds how many other transactions share a commit: at about 0.1 ms
-	// each an arrival waits no longer than a commit takes.
-	groupJobs = 64
 )
 
 var errClosed = errors.New("store is closed")
@@ -98,9 +94,6 @@ type Job struct {
 	Run func(*Tx) error
 	// KeepsSessions says that run changes nothing the bookkeeper remembers.
 	KeepsSessions bool
-	// Shared says that run may share a commit with others that wait, and that it
-	// may be run again.
-	Shared bool
 	// Bare says that run makes a statement that is not allowed in a transaction.
 	Bare bool
 	// Small says that each statement of run changes few pages. A statement with triggers
@@ -205,7 +198,7 @@ func (w *writer) loop() {
 		case !open:
 			// Both channels are closed together, arrivals first, so no arrival can be left.
 			for j := range w.jobs {
-				w.runJob(j)
+				j.result <- w.runJob(j)
 			}
 			return
 		case d != nil:
@@ -215,7 +208,9 @@ func (w *writer) loop() {
 			default:
 			}
 		}
-		w.runJob(j)
+		if j != nil {
+			j.result <- w.runJob(j)
+		}
 	}
 }
 
@@ -262,24 +257,10 @@ func (w *writer) book(t *Tx, group ...*delivery) error {
 	return w.books.Book(t, collect.Map(group, func(d *delivery) any { return d.work }))
 }
 
-// runJob carries out a job: alone, or with the shared jobs that wait behind it in one
-// transaction; nothing for nil.
-func (w *writer) runJob(j *Job) {
-	for j != nil {
-		if !j.Shared {
-			j.result <- w.runAlone(j)
-			return
-		}
-		group, next := w.gatherJobs(j)
-		w.runGroup(group)
-		j = next
-	}
-}
-
-// runAlone carries out a job in a transaction of its own, unless its caller has left (the
+// runJob carries out a job in a transaction of its own, unless its caller has left (the
 // error of its context). A job that is Bare runs without a transaction: what it has done
 // before an error stays.
-func (w *writer) runAlone(j *Job) error {
+func (w *writer) runJob(j *Job) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
 	}
@@ -294,54 +275,6 @@ func (w *writer) runAlone(j *Job) error {
 		defer func() { _ = t.control("PRAGMA temp_store = default") }() // in memory is right, too
 	}
 	return w.transact(j.Run, j.KeepsSessions)
-}
-
-// gatherJobs adds to j what else waits that may share its commit, as gather does.
-// It returns the job that it met and that may not.
-func (w *writer) gatherJobs(j *Job) (group []*Job, next *Job) {
-	group = []*Job{j}
-	for len(group) < groupJobs {
-		select {
-		case next, open := <-w.jobs:
-			switch {
-			case !open:
-				return group, nil
-			case !next.Shared:
-				return group, next
-			}
-			group = append(group, next)
-		default:
-			return group, nil
-		}
-	}
-	return group, nil
-}
-
-// runGroup runs jobs in one commit and sends each its result. When one of them fails by its
-// own fault, or its caller has left, all is undone and they are run one by one.
-func (w *writer) runGroup(group []*Job) {
-	if len(group) == 1 {
-		group[0].result <- w.runAlone(group[0])
-		return
-	}
-	err := w.transact(func(t *Tx) error {
-		for _, j := range group {
-			if err := j.ctx.Err(); err != nil {
-				return err
-			}
-			if err := cmp.Or(j.Run(t), t.Err()); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, !slices.ContainsFunc(group, func(j *Job) bool { return !j.KeepsSessions }))
-	for _, j := range group {
-		if err == nil || File.External(err) {
-			j.result <- err
-		} else {
-			j.result <- w.runAlone(j)
-		}
-	}
 }
 
 // transact runs fn between BEGIN IMMEDIATE and COMMIT and tells the feed. An error or a panic

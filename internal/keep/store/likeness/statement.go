@@ -24,6 +24,11 @@ type Statement struct {
 	numbers string
 	// Denied says that it speaks against what its words say: "never use X".
 	Denied bool
+	// chosen is what it says was chosen or is used, about are its other words without what was rejected,
+	// plain all words but the verbs of choosing; purpose says that it tells what the choice is for.
+	chosen       string
+	about, plain []string
+	purpose      bool
 	// bans says that it has a denial, permits that it allows something again, excepts that it names an
 	// exception.
 	bans, permits, excepts bool
@@ -33,11 +38,29 @@ type Statement struct {
 func ParseStatement(content string) Statement {
 	s := Statement{Key: FoldSpace(content)}
 	var numbers []string
+	choosing, rejecting, ended := false, false, false
 	for _, w := range strings.FieldsFunc(strings.ReplaceAll(s.Key, "’", "'"), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("'._-/", r)
 	}) {
 		w = strings.Trim(w, "'._-/")
 		opposite := lang.Value(w, "said-opposite")
+		switch empty := lang.Is(w, "said-empty"); {
+		case lang.Is(w, "said-chooses"):
+			choosing = s.chosen == ""
+		case lang.Is(w, "over", "instead-word"):
+			choosing, rejecting, ended = false, true, false
+		case empty:
+			choosing, rejecting = choosing && s.chosen == "", rejecting && !ended
+		case strings.ContainsFunc(w, unicode.IsDigit):
+		case rejecting:
+			ended = true
+		default:
+			if s.plain = append(s.plain, w); choosing {
+				s.chosen = strings.TrimSpace(s.chosen + " " + w)
+				break
+			}
+			s.about, s.purpose = append(s.about, w), s.chosen != ""
+		}
 		switch {
 		case w == "", lang.Is(w, "said-empty"):
 		case lang.Is(w, "said-not"):
@@ -58,6 +81,8 @@ func ParseStatement(content string) Statement {
 	s.numbers = strings.Join(numbers, " ")
 	slices.Sort(s.words)
 	s.words = slices.Compact(s.words)
+	slices.Sort(s.about)
+	slices.Sort(s.plain)
 	return s
 }
 
@@ -99,4 +124,20 @@ func (s Statement) Contradicts(o Statement) bool {
 	}
 	return s.numbers != o.numbers && s.numbers != "" && o.numbers != "" &&
 		len(strings.Fields(s.numbers)) == len(strings.Fields(o.numbers)) && slices.Equal(s.words, o.words)
+}
+
+// Disagrees reports whether two statements give one subject other values, or another choice for one
+// purpose: "the test server listens on 3000" and "the test server uses port 4000", "chose SQLite for the queue" and
+// "chose Redis for the queue".
+func (s Statement) Disagrees(o Statement) bool {
+	sameNumbers := s.numbers == o.numbers
+	switch {
+	case s.Contradicts(o):
+		return true
+	case s.Denied != o.Denied:
+		return false
+	case !sameNumbers:
+		return s.numbers != "" && o.numbers != "" && len(strings.Fields(s.numbers)) == len(strings.Fields(o.numbers)) && len(s.plain) > 1 && slices.Equal(s.plain, o.plain)
+	}
+	return s.chosen != "" && o.chosen != "" && s.chosen != o.chosen && s.purpose && o.purpose && slices.Equal(s.about, o.about)
 }

@@ -6,7 +6,7 @@
 //   - a hidden or deleted record is in no list, count, timeline or document;
 //   - a text that was changed on the disk is withheld;
 //   - an observation written by hand is stored once for the same content in a project
-//     ([Records.AddObservation]); concurrent callers share a commit;
+//     ([Records.AddObservation]);
 //   - the cost of a page of a filter ([Records.FilterRecords]) depends on the size of the
 //     page: its parts are read in order from indexes; only the observations of rare
 //     files are sorted. A count is exact, and cached until the next change.
@@ -27,6 +27,7 @@ type Records struct {
 	totals CountMemory[memory.Totals]
 	sets   sets
 	paths  pathForms
+	nearby knownVersions
 }
 
 // New returns the records of a database.

@@ -32,7 +32,7 @@ func (s *Records) Documents(ctx context.Context, refs ...memory.RecordRef) ([]me
 // numbers above after, in order. Hidden ones do not count; fewer than limit are all there are.
 func (s *Records) DocumentsAfter(ctx context.Context, kind memory.RecordKind, after int64, limit int) ([]memory.Document, error) {
 	return db.InSnapshot(ctx, s.DB, "read documents", func(q db.Querier) ([]memory.Document, error) {
-		hits, err := readRecords(ctx, q, kind, "r.id > ? ORDER BY r.id LIMIT ?", after, limit)
+		hits, err := readRecords(ctx, q, kind, "r.id > ? ORDER BY r.id LIMIT +?", after, limit)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -45,10 +46,7 @@ func (s *Records) resolveFilter(ctx context.Context, reader db.Querier, q memory
 		session: int64(q.Session), concepts: distinct(q.Concepts),
 		since: q.Since, until: q.Until,
 	}
-	for _, t := range q.Types {
-		f.types = append(f.types, string(t))
-	}
-	f.types = distinct(f.types)
+	f.types = distinct(collect.Map(q.Types, func(t memory.ObservationType) string { return string(t) }))
 	if len(kinds) == 0 {
 		kinds = memory.RecordKinds()
 	}
@@ -318,7 +316,7 @@ func (f *recordFilter) check(s *source, ensured ...string) {
 // and the list cut off, when they are more than most.
 func (f *recordFilter) fileRows(ctx context.Context, q db.Querier, most int) (ids []int64, few bool, err error) {
 	query, args := f.filesQuery()
-	ids, err = joined(ctx, q, "observation_id", parseID, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT ?", append(args, most+1)...)
+	ids, err = joined(ctx, q, "observation_id", parseID, "SELECT DISTINCT observation_id FROM ("+query+") LIMIT +?", append(args, most+1)...)
 	return ids, len(ids) <= most, err
 }
 

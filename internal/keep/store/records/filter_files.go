@@ -1,39 +1,24 @@
 package records
 
 import (
-	"bytes"
 	"context"
-	"slices"
 	"strings"
 	"sync"
 
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/keep/index/words"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 )
 
-// pathForms has the forms of all paths in one text, in which a part of a path is found faster
-// than the database goes through them: in 0.1 ms of 13,000 paths in place of 3. Paths are added
-// to the database and deleted, but never changed, and no number is given twice. The zero value
-// is empty.
+// pathForms has the forms of all paths, which are looked through faster than in the database. Paths
+// are added to it and deleted, but never changed, and no number is given twice. The zero value is
+// empty.
 type pathForms struct {
-	mu     sync.Mutex
-	text   []byte // each form behind formStart
-	starts []int  // of each in text
-	ids    []int64
-	// lists are what list returned, as of the last of ids.
-	lists map[string]string
+	mu    sync.Mutex
+	ids   []int64
+	forms []string
 }
-
-// rememberedLists bounds the lists, and rememberedBytes the part and the numbers of each: those of a folder with
-// 13,000 paths have 100 KB.
-const (
-	rememberedLists = 32
-	rememberedBytes = 256 << 10
-)
-
-// formStart is in no form: it is not UTF-8.
-const formStart = "\xff"
 
 // update adds the paths that are new in a snapshot.
 func (p *pathForms) update(ctx context.Context, q db.Querier) (err error) {
@@ -45,55 +30,23 @@ func (p *pathForms) update(ctx context.Context, q db.Querier) (err error) {
 	}
 	var path string
 	for range db.Select(ctx, q, &err, "SELECT id, path FROM paths WHERE id > ? ORDER BY id", last).Into(&last, &path) {
-		p.starts, p.ids = append(p.starts, len(p.text)), append(p.ids, last)
-		p.text = append(append(p.text, formStart...), words.PathForm(path)...)
-		p.lists = nil
+		p.ids, p.forms = append(p.ids, last), append(p.forms, words.PathForm(path))
 	}
 	return err
 }
 
-// list returns the numbers of the paths whose forms have the part, or begin with it if it has
-// formStart, as JSON.
-func (p *pathForms) list(part string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if known, ok := p.lists[part]; ok {
-		return known
-	}
-	var ids []int64
-	for from := 0; from < len(p.text); {
-		at := bytes.Index(p.text[from:], []byte(part))
-		if at < 0 {
-			break
-		}
-		next, _ := slices.BinarySearch(p.starts, from+at+1)
-		ids = append(ids, p.ids[next-1])
-		if from = len(p.text); next < len(p.starts) {
-			from = p.starts[next]
-		}
-	}
-	found := db.JSONList(ids)
-	if len(part)+len(found) > rememberedBytes {
-		return found
-	}
-	if p.lists == nil || len(p.lists) >= rememberedLists {
-		p.lists = map[string]string{}
-	}
-	p.lists[part] = found
-	return found
-}
-
 // filter returns the filter for what somebody typed; see [fileFilter].
 func (p *pathForms) filter(typed, project string) fileFilter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	f := fileFilter{part: words.PathPart(typed), project: project}
-	switch {
-	case f.part == ".":
-		f.paths = "[]"
-	case project == "":
-		f.paths = p.list(f.part)
-	default:
-		f.paths = p.list(formStart + f.part)
+	var ids []int64
+	for i, form := range p.forms {
+		if f.part != "." && f.passes(form) {
+			ids = append(ids, p.ids[i])
+		}
 	}
+	f.paths = db.JSONList(ids)
 	return f
 }
 
@@ -102,6 +55,11 @@ type fileFilter struct {
 	part    string // as words.PathPart returns it; ".": any observation of the project, with files or without
 	project string // root path, in which the part begins the path; "": in all projects
 	paths   string // numbers of the paths that have it, a list of JSON
+}
+
+// passes reports whether a path of this form passes.
+func (f *fileFilter) passes(form string) bool {
+	return strings.HasPrefix(form, f.part) || f.project == "" && strings.Contains(form, f.part)
 }
 
 // fileFilters returns the filters for the typed paths, of which one has to pass.
@@ -154,12 +112,7 @@ func (f fileFilter) check() (string, []any) {
 
 // checkSymbol is the condition that the change r of a symbol in one of files passes.
 func (f fileFilter) checkSymbol(files []string) (string, []any) {
-	var passed []string
-	for _, file := range files {
-		if form := words.PathForm(file); f.project == "" && strings.Contains(form, f.part) || strings.HasPrefix(form, f.part) {
-			passed = append(passed, file)
-		}
-	}
+	passed := collect.Keep(files, func(file string) bool { return f.passes(words.PathForm(file)) })
 	return f.within("r.file_path IN (SELECT value FROM json_each(?))", db.JSONList(passed))
 }
 

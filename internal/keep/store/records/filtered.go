@@ -13,6 +13,7 @@ import (
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -113,7 +114,7 @@ func pageQuery(sources []source, o order, limit, offset int) (query string, args
 	var parts []string
 	union := " UNION ALL "
 	for _, s := range sources {
-		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT '%.1s' AS kind, %s AS id, %s AS at, %t AS pinned FROM %s WHERE %s ORDER BY %s%s, %s%s LIMIT ?)`,
+		parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT '%.1s' AS kind, %s AS id, %s AS at, %t AS pinned FROM %s WHERE %s ORDER BY %s%s, %s%s LIMIT +?)`,
 			s.kind, s.id, s.at, s.pinned, s.from, s.text(), s.at, direction, s.id, direction))
 		args = append(append(args, s.args...), most)
 		if s.repeated {
@@ -121,10 +122,10 @@ func pageQuery(sources []source, o order, limit, offset int) (query string, args
 		}
 	}
 	if len(sources) == 1 { // it is in order already
-		return "SELECT kind, id FROM (" + parts[0] + ") LIMIT ? OFFSET ?", append(args, limit, offset)
+		return "SELECT kind, id FROM (" + parts[0] + ") LIMIT +? OFFSET ?", append(args, limit, offset)
 	}
 	query = "SELECT kind, id FROM (" + strings.Join(parts, union) + ")" +
-		" ORDER BY pinned DESC, at" + direction + ", kind" + direction + ", id" + direction + " LIMIT ? OFFSET ?"
+		" ORDER BY pinned DESC, at" + direction + ", kind" + direction + ", id" + direction + " LIMIT +? OFFSET ?"
 	return query, append(args, limit, offset)
 }
 
@@ -217,17 +218,13 @@ func (s *Records) RecordsByRefs(ctx context.Context, refs ...memory.RecordRef) (
 		return read(refs)
 	}
 	// Each record is of one moment; they need not all be of the same.
-	var first []memory.Hit
-	var failed error
-	var reading sync.WaitGroup
-	half := len(refs) / 2
-	reading.Go(func() { first, failed = read(refs[:half]) })
-	second, err := read(refs[half:])
-	reading.Wait()
-	if err := cmp.Or(failed, err); err != nil {
-		return nil, err
-	}
-	return append(first, second...), nil
+	var halves [2][]memory.Hit
+	var failed [2]error
+	collect.InHalves(len(refs), func(from, to int) {
+		half := min(from, 1)
+		halves[half], failed[half] = read(refs[from:to])
+	})
+	return append(halves[0], halves[1]...), cmp.Or(failed[0], failed[1])
 }
 
 // readTogether is the least number of records for which two connections share the reading.
@@ -269,19 +266,19 @@ func readRecords(ctx context.Context, q db.Querier, kind memory.RecordKind, cond
 	switch kind {
 	case memory.RecordObservation:
 		list, err := readObservations(ctx, q, "observations r NOT INDEXED", "r.deleted_at IS NULL AND "+condition, args...)
-		for _, o := range pointers(list) {
+		for _, o := range collect.Pointers(list) {
 			add(int64(o.ID), o.ProjectPath, o.CreatedAt).Observation = o
 		}
 		return hits, err
 	case memory.RecordSummary:
 		list, projects, err := read(ctx, q, SummaryRecord, "session_summaries r", condition, args...)
-		for i, m := range pointers(list) {
+		for i, m := range collect.Pointers(list) {
 			add(m.ID, projects[i], m.CreatedAt).Summary = m
 		}
 		return hits, err
 	case memory.RecordPrompt:
 		list, projects, err := read(ctx, q, PromptRecord, "prompts r", condition, args...)
-		for i, p := range pointers(list) {
+		for i, p := range collect.Pointers(list) {
 			add(p.ID, projects[i], p.CreatedAt).Prompt = p
 		}
 		return hits, err

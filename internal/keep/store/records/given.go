@@ -1,9 +1,27 @@
 package records
 
 import (
+	"context"
+
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
+
+const (
+	// FateTouched and FateCured are the types of rows of event_log with the lines that were answered in their
+	// session after they were given; CounterFatesFrom counts no events, but has the time from which on they are noted.
+	FateTouched      = "given.touched"
+	FateCured        = "given.cured"
+	CounterFatesFrom = "fates_from"
+)
+
+// LinesWithFate returns the numbers of the lines of which a fate was noted in a session. The rows have its times.
+func LinesWithFate(ctx context.Context, q db.QueryOnly, session memory.SessionID, fate string) (map[int64]bool, error) {
+	lines, err := db.Column[int64](ctx, q, `SELECT l.value FROM sessions s CROSS JOIN event_log e INDEXED BY event_log_type
+		ON e.event_type = ?1 AND e.created_at BETWEEN s.started_at AND s.updated_at AND e.session_id = s.id, json_each(e.data, '$.lines') l WHERE s.id = ?2`, fate, int64(session))
+	return collect.Set(lines), err
+}
 
 const (
 	// wordsKept is the most bytes of words and reasons of what sessions were given, WordsEvery after how many

@@ -8,7 +8,6 @@ import (
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
-	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -99,13 +98,5 @@ func read[R, P any, W interface {
 	if q, ok := q.(interface{ Mismatched() }); ok && unknown {
 		q.Mismatched()
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return list, projects, nil
-}
-
-// pointers returns the addresses of the items of a list.
-func pointers[T any](list []T) []*T {
-	return collect.MapPtr(list, func(x *T) *T { return x })
+	return list, projects, err
 }

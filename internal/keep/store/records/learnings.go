@@ -133,7 +133,7 @@ func learnings(t *db.Tx, project, key string) []storedLearning {
 	var content string
 	for range t.Select(`SELECT id, content, confidence, provenance, is_active, superseded_by IS NOT NULL, updated_at FROM learnings
 		WHERE project = ?1 AND NOT `+unapproved+` AND (content_key = ?2 OR id IN
-			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT ?3))
+			(SELECT id FROM learnings WHERE project = ?1 ORDER BY is_active DESC, updated_at DESC LIMIT +?3))
 		ORDER BY is_active DESC, updated_at DESC, id`, project, key, comparedLearnings).
 		Into(&k.id, &content, &k.confidence, &k.provenance, &k.active, &k.superseded, &k.updated) {
 		k.statement = likeness.ParseStatement(content)
@@ -176,7 +176,7 @@ func learnFromRepetition(t *db.Tx, claimed *memory.Session, o *memory.Observatio
 			continue
 		}
 		sessions := sessionsWith(t, o, `SELECT o.session_id, o.title FROM observation_concepts c JOIN observations o ON o.id = c.observation_id
-			WHERE c.concept = ?2 AND c.project = ?1 AND o.provenance IN ('user', 'agent', 'project') ORDER BY c.created_at DESC, c.observation_id DESC LIMIT ?3`, r.concept,
+			WHERE c.concept = ?2 AND c.project = ?1 AND o.provenance IN ('user', 'agent', 'project') ORDER BY c.created_at DESC, c.observation_id DESC LIMIT +?3`, r.concept,
 			func(title string) bool { return likeness.Alike(title, o.Title) })
 		learnRepeated(t, claimed, r.category, o.Title, o.Provenance, sessions)
 		break
@@ -186,7 +186,7 @@ func learnFromRepetition(t *db.Tx, claimed *memory.Session, o *memory.Observatio
 			continue
 		}
 		sessions := sessionsWith(t, o, `SELECT o.session_id, f.value FROM observations o, json_each(iif(json_valid(unpacked(o.facts)), unpacked(o.facts), '[]')) f
-			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance IN ('user', 'agent', 'project') ORDER BY o.id DESC LIMIT ?3`, workaroundMark,
+			WHERE o.project = ?1 AND f.value LIKE '%' || ?2 || '%' AND o.deleted_at IS NULL AND o.provenance IN ('user', 'agent', 'project') ORDER BY o.id DESC LIMIT +?3`, workaroundMark,
 			func(other string) bool { return likeness.FoldSpace(other) == likeness.FoldSpace(fact) })
 		learnRepeated(t, claimed, "workflow", fact, o.Provenance, sessions)
 	}
@@ -227,7 +227,7 @@ func (s *Records) Learnings(ctx context.Context, q memory.LearningQuery) (list [
 		return nil, err
 	}
 	list, _, err = read(ctx, s.Reader, LearningRecord, "learnings r", c.text()+
-		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, r.id DESC LIMIT ? OFFSET ?",
+		" ORDER BY is_active DESC, project, confidence DESC, updated_at DESC, r.id DESC LIMIT +? OFFSET ?",
 		append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
 	return slices.DeleteFunc(list, func(l memory.Learning) bool { return l.Damaged && !q.Retired }), err
 }

@@ -19,15 +19,20 @@ import (
 // and which record supersedes them. from and where are what follows FROM and WHERE. The text of
 // one that was changed on the disk is withheld.
 func readObservations(ctx context.Context, q db.Querier, from, where string, args ...any) ([]memory.Observation, error) {
+	list, err := readWithFiles(ctx, q, from, where, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, readSuperseding(ctx, q, collect.Pointers(list))
+}
+
+// readWithFiles is readObservations, but SupersededBy is what the row says.
+func readWithFiles(ctx context.Context, q db.Querier, from, where string, args ...any) ([]memory.Observation, error) {
 	list, _, err := read(ctx, q, ObservationRecord, from, where, args...)
 	if err != nil {
 		return nil, err
 	}
-	whole := collect.Keep(pointers(list), func(o *memory.Observation) bool { return !o.Damaged })
-	if err := readFiles(ctx, q, whole); err != nil {
-		return nil, err
-	}
-	return list, readSuperseding(ctx, q, whole)
+	return list, readFiles(ctx, q, collect.Keep(collect.Pointers(list), func(o *memory.Observation) bool { return !o.Damaged }))
 }
 
 // readFiles reads the files of observations, in their order.
@@ -57,7 +62,7 @@ func (s *Records) Observation(ctx context.Context, id memory.ObservationID) (mem
 }
 
 func observationByID(ctx context.Context, q db.Querier, id memory.ObservationID) (memory.Observation, error) {
-	return theObservation(ctx, q, noObservation(id), "r.id = ?", int64(id))
+	return theObservation(ctx, q, NoObservation(id), "r.id = ?", int64(id))
 }
 
 // ObservationByULID is Observation by the name that it has on every machine, in
@@ -83,9 +88,11 @@ func theObservation(ctx context.Context, q db.Querier, missing error, condition 
 // ObservationsByIDs returns the observations in the order of ids, without hidden and
 // missing ones. A text that was changed on the disk is withheld.
 func ObservationsByIDs(ctx context.Context, q db.Querier, ids []memory.ObservationID) ([]memory.Observation, error) {
-	return readObservations(ctx, q, "json_each(?) wanted CROSS JOIN observations r NOT INDEXED ON r.id = wanted.value",
-		"r.deleted_at IS NULL ORDER BY wanted.key", db.JSONList(ids))
+	return readObservations(ctx, q, rowsWanted, "r.deleted_at IS NULL ORDER BY wanted.key", db.JSONList(ids))
 }
+
+// rowsWanted are the observations r of a list of ids.
+const rowsWanted = "json_each(?) wanted CROSS JOIN observations r NOT INDEXED ON r.id = wanted.value"
 
 // Observations implements block.Source and api.Store: pinned ones ahead,
 // then the newest first; all when the limit is 0.
@@ -151,51 +158,82 @@ const (
 	nearbyFiles = 200
 )
 
-// Known keeps the observations near batches that are read at the same time, so that those of one
-// project, which are the same mostly, are read once. The zero value has none yet.
-type Known struct {
-	mu   sync.Mutex
-	read map[memory.ObservationID]memory.Observation
+// version names an observation as it is now: its hashes change with its row and its files.
+type version struct {
+	id         memory.ObservationID
+	text, rest int64 // of record_hashes
 }
 
-// observations returns the observations in the order of ids, as ObservationsByIDs does.
-func (k *Known) observations(ctx context.Context, q db.Querier, ids []memory.ObservationID) (list []memory.Observation, err error) {
+// mostKnown bounds the observations that knownVersions keeps: those near the batches of a few projects.
+const mostKnown = 1000
+
+// knownVersions keeps the observations near batches: the next batch has mostly the same. The zero
+// value has none yet.
+type knownVersions struct {
+	mu   sync.Mutex
+	read map[version]memory.Observation
+}
+
+// observations returns the observations in the order of wanted.
+func (k *knownVersions) observations(ctx context.Context, q db.Querier, wanted []version) ([]memory.Observation, error) {
+	list := make([]memory.Observation, len(wanted))
+	var unknown []memory.ObservationID
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	unknown := slices.DeleteFunc(slices.Clone(ids), func(id memory.ObservationID) bool { return k.read[id].ID != 0 })
-	found, err := ObservationsByIDs(ctx, q, unknown)
-	if err != nil {
-		return nil, err
-	}
-	if k.read == nil {
-		k.read = make(map[memory.ObservationID]memory.Observation, len(found))
-	}
-	for _, o := range found {
-		k.read[o.ID] = o
-	}
-	for _, id := range ids {
-		if o := k.read[id]; o.ID != 0 {
-			list = append(list, o)
+	for i, v := range wanted {
+		if list[i] = k.read[v]; list[i].ID == 0 {
+			unknown = append(unknown, v.id)
 		}
 	}
-	return list, nil
+	k.mu.Unlock()
+	if len(unknown) > 0 {
+		read, err := readWithFiles(ctx, q, rowsWanted, "true ORDER BY wanted.key", db.JSONList(unknown))
+		if err != nil {
+			return nil, err
+		}
+		k.mu.Lock()
+		if k.read == nil || len(k.read)+len(read) > mostKnown {
+			k.read = map[version]memory.Observation{}
+		}
+		for i, v := range wanted {
+			if list[i].ID != 0 || len(read) == 0 {
+				continue
+			}
+			if list[i], read = read[0], read[1:]; !list[i].Damaged {
+				k.read[v] = list[i]
+			}
+		}
+		k.mu.Unlock()
+	}
+	return list, readSuperseding(ctx, q, collect.Pointers(list))
+}
+
+// DropNearby drops the observations that are kept for the next batches: some were erased.
+func DropNearby(s *Records) {
+	s.nearby.mu.Lock()
+	defer s.nearby.mu.Unlock()
+	s.nearby.read = nil
 }
 
 // readNearby sets the Nearby and NearbySymbols of a batch by the files of its events, of the
 // observations that were there at a time. Pinned ones are left out, for nothing supersedes them.
-func readNearby(ctx context.Context, q db.Querier, b *memory.Batch, known *Known, at memory.Millis) (err error) {
+func (s *Records) readNearby(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) (err error) {
 	files := b.Files()
 	paths := db.JSONList(files[:min(len(files), nearbyFiles)])
-	nearby, err := db.Column[memory.ObservationID](ctx, q, `SELECT r.id FROM observations r NOT INDEXED WHERE r.id IN (
+	var nearby []version
+	var v version
+	for range db.Select(ctx, q, &err, `SELECT r.id, ifnull(h.text, 0), ifnull(h.rest, 0) FROM observations r NOT INDEXED
+			LEFT JOIN record_hashes h ON h.kind = 'observation' AND h.id = r.id WHERE r.id IN (
 			SELECT id FROM (SELECT o.id FROM observations o INDEXED BY observations_newest
 				WHERE o.project = ?1 AND o.created_at <= ?3 AND o.pinned = 0 AND o.deleted_at IS NULL ORDER BY o.created_at DESC, o.id DESC LIMIT `+nearbyNewest+`)
 			UNION
 			SELECT id FROM (SELECT f.observation_id AS id FROM json_each(?2) n CROSS JOIN paths p ON p.path = n.value
 				CROSS JOIN file_refs f ON f.path_id = p.id WHERE f.modified ORDER BY f.observation_id DESC LIMIT `+nearbyOfFiles+`))
 			AND r.project = ?1 AND r.created_at <= ?3 AND r.pinned = 0 AND r.deleted_at IS NULL
-		ORDER BY r.created_at DESC, r.id DESC`, b.Session.ProjectPath, paths, int64(at))
+		ORDER BY r.created_at DESC, r.id DESC`, b.Session.ProjectPath, paths, int64(at)).Into(&v.id, &v.text, &v.rest) {
+		nearby = append(nearby, v)
+	}
 	if err == nil {
-		b.Nearby, err = known.observations(ctx, q, nearby)
+		b.Nearby, err = s.nearby.observations(ctx, q, nearby)
 	}
 	if err != nil {
 		return err
@@ -228,14 +266,14 @@ func (s *Records) ObservationsOfFile(ctx context.Context, projectPath, path stri
 		pinned, err := db.Column[memory.ObservationID](ctx, reader, `SELECT o.id FROM observations o INDEXED BY observations_newest
 			WHERE o.project = ?1 AND o.pinned = 1 AND o.deleted_at IS NULL
 				AND EXISTS (SELECT 1 FROM file_refs f WHERE f.path_id IN (SELECT id FROM paths WHERE path IN (?2, ?4, ?5)) AND f.observation_id = o.id)
-			ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, projectPath, path, limit, composed, decomposed)
+			ORDER BY o.created_at DESC, o.id DESC LIMIT +?3`, projectPath, path, limit, composed, decomposed)
 		if err != nil {
 			return nil, err
 		}
 		newest, err := db.Column[memory.ObservationID](ctx, reader, `SELECT DISTINCT f.observation_id FROM file_refs f INDEXED BY file_refs_path
 			CROSS JOIN observations o NOT INDEXED ON o.id = f.observation_id
 			WHERE f.path_id IN (SELECT id FROM paths WHERE path IN (?2, ?4, ?5)) AND o.project = ?1 AND o.pinned = 0 AND o.deleted_at IS NULL
-			ORDER BY f.observation_id DESC LIMIT ?3`, projectPath, path, limit, composed, decomposed)
+			ORDER BY f.observation_id DESC LIMIT +?3`, projectPath, path, limit, composed, decomposed)
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +295,7 @@ func (s *Records) ObservationsNaming(ctx context.Context, paths []string, limit 
 	of := map[string][]memory.ObservationID{}
 	var path, list string
 	for range db.Select(ctx, s.Reader, &err, `SELECT value, (SELECT json_group_array(observation_id) FROM (SELECT observation_id FROM file_refs
-		WHERE path_id = (SELECT id FROM paths WHERE path = p.value) ORDER BY observation_id DESC LIMIT ?2)) FROM json_each(?1) p`, db.JSONList(paths), limit).Into(&path, &list) {
+		WHERE path_id = (SELECT id FROM paths WHERE path = p.value) ORDER BY observation_id DESC LIMIT +?2)) FROM json_each(?1) p`, db.JSONList(paths), limit).Into(&path, &list) {
 		var ids []memory.ObservationID
 		if err := json.Unmarshal([]byte(list), &ids); err != nil {
 			return of, err
@@ -272,8 +310,8 @@ func (s *Records) ObservationsNaming(ctx context.Context, paths []string, limit 
 // WorkingFiles implements search.Records: the files of a session's latest observations, of at
 // most limit, those of the last first, each once, at most limit.
 func (s *Records) WorkingFiles(ctx context.Context, session memory.SessionID, limit int) ([]string, error) {
-	files, err := db.Column[string](ctx, s.Reader, `SELECT p.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT ?) o
+	files, err := db.Column[string](ctx, s.Reader, `SELECT p.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT +?) o
 		CROSS JOIN file_refs f ON f.observation_id = o.id CROSS JOIN paths p ON p.id = f.path_id
-		GROUP BY f.path_id ORDER BY max(o.id) DESC, p.path LIMIT ?`, session, limit, limit)
+		GROUP BY f.path_id ORDER BY max(o.id) DESC, p.path LIMIT +?`, session, limit, limit)
 	return files, db.Fault("list the files of a session", err)
 }

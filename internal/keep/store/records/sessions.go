@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -57,20 +56,10 @@ func (s *Records) OpenSession(ctx context.Context, hostSessionID string) (memory
 	return host, db.Fault("find open session", err)
 }
 
-// Batch returns events of a session with the prompts and the stored observations of their
-// turns, and those nearby (readNearby); without events nothing is read.
-func (s *Records) Batch(ctx context.Context, session memory.Session, events []memory.PendingEvent) (memory.Batch, error) {
-	return db.InSnapshot(ctx, s.DB, "read batch", func(q db.Querier) (b memory.Batch, err error) {
-		b = memory.Batch{Session: session, Events: events}
-		err = ReadBatch(ctx, q, &b, &Known{}, math.MaxInt64)
-		return b, err
-	})
-}
-
 // ReadBatch reads into b what its events are distilled with: the prompts and the stored
 // observations of their turns (Prompts, Earlier), and those nearby that were created up to a
 // time (Nearby, NearbySymbols). Without events it reads nothing.
-func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, known *Known, at memory.Millis) error {
+func (s *Records) ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, at memory.Millis) error {
 	if len(b.Events) == 0 {
 		return nil
 	}
@@ -81,7 +70,7 @@ func ReadBatch(ctx context.Context, q db.Querier, b *memory.Batch, known *Known,
 	if err := readTurns(ctx, q, b, from, to); err != nil {
 		return err
 	}
-	return readNearby(ctx, q, b, known, at)
+	return s.readNearby(ctx, q, b, at)
 }
 
 // readTurns reads the prompts with numbers from..to and the observations that were
@@ -202,7 +191,7 @@ func sessionsNamed(ctx context.Context, q db.Querier, name string) ([]memory.Ses
 }
 
 func sessionIDs(ctx context.Context, q db.Querier, condition string, value any) ([]memory.SessionID, error) {
-	return db.Column[memory.SessionID](ctx, q, "SELECT id FROM sessions WHERE "+condition+" ORDER BY id DESC LIMIT ?", value, namedShown+1)
+	return db.Column[memory.SessionID](ctx, q, "SELECT id FROM sessions WHERE "+condition+" ORDER BY id DESC LIMIT +?", value, namedShown+1)
 }
 
 // said is the condition that session s has an event or an observation.

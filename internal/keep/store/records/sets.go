@@ -157,8 +157,6 @@ type part struct {
 	key   string
 	query string // of the numbers that pass, hidden ones maybe too
 	args  []any
-	// condition is on rows r that changed, besides the filter's.
-	condition string
 }
 
 func typePart(t string) part {
@@ -291,9 +289,6 @@ func (c *sets) get(ctx context.Context, q db.Querier, p part, seq int64) (idSet,
 		s := source{id: "r.id", at: "r.created_at", from: "observations r NOT INDEXED", conditions: conditions{where: []string{"r.deleted_at IS NULL"}}}
 		s.and("r.id IN (SELECT value FROM json_each(?))", db.JSONList(changed))
 		p.check(&s)
-		if p.condition != "" {
-			s.and(p.condition)
-		}
 		present, err := joined(ctx, q, "id", parseID, "SELECT "+s.id+" FROM "+s.from+" WHERE "+s.text(), s.args...)
 		if err != nil {
 			return nil, err
@@ -415,6 +410,6 @@ func changedSince(ctx context.Context, q db.Querier, after, upTo int64) (ids []i
 	if err != nil || after < oldest-1 {
 		return nil, false, err
 	}
-	ids, err = db.Column[int64](ctx, q, "SELECT DISTINCT id FROM changes WHERE seq > ? AND seq <= ? AND kind = 'observation' LIMIT ?", after, upTo, caughtUp+1)
+	ids, err = db.Column[int64](ctx, q, "SELECT DISTINCT id FROM changes WHERE seq > ? AND seq <= ? AND kind = 'observation' LIMIT +?", after, upTo, caughtUp+1)
 	return ids, len(ids) <= caughtUp, err
 }

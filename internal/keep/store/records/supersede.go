@@ -2,11 +2,10 @@ package records
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -58,34 +57,8 @@ func (s *Records) Superseding(ctx context.Context, ids ...memory.ObservationID) 
 	const what = "read superseded observations"
 	ctx = sqlite.Brief(ctx)
 	return db.InSnapshot(ctx, s.DB, what, func(q db.Querier) (map[memory.ObservationID]memory.ObservationID, error) {
-		marked, err := s.possiblySuperseded(ctx, q, ids)
-		if err != nil || len(marked) == 0 {
-			return nil, err
-		}
-		return superseding(ctx, q, marked)
+		return superseding(ctx, q, ids)
 	})
-}
-
-// supersededPart is for the set of the observations that another one supersedes.
-var supersededPart = part{key: "superseded", query: "SELECT id AS observation_id FROM observations INDEXED BY observations_superseded WHERE superseded_by IS NOT NULL",
-	condition: "r.superseded_by IS NOT NULL"}
-
-// possiblySuperseded returns the observations without those that the set in memory knows not
-// to be superseded; all of them where there is no set. Few are superseded, so that most lists
-// need no look at the database.
-func (s *Records) possiblySuperseded(ctx context.Context, q db.Querier, ids []memory.ObservationID) ([]memory.ObservationID, error) {
-	if !s.Writable() {
-		return ids, nil
-	}
-	seq, err := feedPosition(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	set, err := s.sets.get(ctx, q, supersededPart, seq)
-	if errors.Is(err, errSparse) {
-		return ids, nil
-	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id memory.ObservationID) bool { return !set.has(int64(id)) }), err
 }
 
 // supersededLink is an observation with the one that supersedes it.
@@ -99,13 +72,11 @@ type supersededLink struct {
 // hidden, the next one that is not takes its place; one of another project does not count.
 func superseding(ctx context.Context, q db.Querier, ids []memory.ObservationID) (_ map[memory.ObservationID]memory.ObservationID, err error) {
 	links := map[memory.ObservationID]supersededLink{}
-	// Few records are superseded: their index tells of most lists that none is in it.
 	var id memory.ObservationID
 	var link supersededLink
 	for range db.Select(ctx, q, &err, `WITH RECURSIVE linked (id, by, hidden) AS (
-			SELECT r.id, n.id, n.deleted_at IS NOT NULL FROM observations r INDEXED BY observations_superseded
+			SELECT r.id, n.id, n.deleted_at IS NOT NULL FROM json_each(?) j CROSS JOIN observations r NOT INDEXED ON r.id = j.value
 				CROSS JOIN observations n ON n.id = r.superseded_by AND n.project = r.project
-				WHERE r.superseded_by IS NOT NULL AND r.id IN (SELECT value FROM json_each(?))
 			UNION
 			SELECT r.id, n.id, n.deleted_at IS NOT NULL FROM linked CROSS JOIN observations r ON r.id = linked.by
 				CROSS JOIN observations n ON n.id = r.superseded_by AND n.project = r.project)
@@ -137,12 +108,7 @@ func superseding(ctx context.Context, q db.Querier, ids []memory.ObservationID) 
 // supersedingOf is superseding for those of the observations whose rows say that they are
 // superseded; nil if there are none.
 func supersedingOf(ctx context.Context, q db.Querier, observations []*memory.Observation) (map[memory.ObservationID]memory.ObservationID, error) {
-	var marked []memory.ObservationID
-	for _, o := range observations {
-		if o.SupersededBy != 0 {
-			marked = append(marked, o.ID)
-		}
-	}
+	marked := collect.Pick(observations, func(o *memory.Observation) (memory.ObservationID, bool) { return o.ID, o.SupersededBy != 0 })
 	if len(marked) == 0 {
 		return nil, nil
 	}
@@ -165,15 +131,9 @@ func readSuperseding(ctx context.Context, q db.Querier, observations []*memory.O
 // current returns the observations, each of which is there once, with the record that holds now in
 // place of each that is superseded, every record once, in order.
 func current(ctx context.Context, q db.Querier, observations []memory.Observation) ([]memory.Observation, error) {
-	by, err := supersedingOf(ctx, q, pointers(observations))
+	by, err := supersedingOf(ctx, q, collect.Pointers(observations))
 	if err != nil || by == nil {
 		return observations, err
 	}
-	ids := make([]memory.ObservationID, 0, len(observations))
-	for i := range observations {
-		if id := memory.Current(by, observations[i].ID); !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ObservationsByIDs(ctx, q, ids)
+	return ObservationsByIDs(ctx, q, collect.Unique(collect.MapPtr(observations, func(o *memory.Observation) memory.ObservationID { return memory.Current(by, o.ID) })))
 }

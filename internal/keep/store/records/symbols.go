@@ -80,7 +80,7 @@ func (s *Records) Symbols(ctx context.Context, q memory.Query, name string) (cha
 	if err != nil {
 		return nil, 0, err
 	}
-	changes, err = readSymbolChanges(ctx, s.Reader, "", "function_map r WHERE "+c.text()+" ORDER BY r.snapshot_at DESC, r.file_path, r.line_start, r.id LIMIT ? OFFSET ?", append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
+	changes, err = readSymbolChanges(ctx, s.Reader, "", "function_map r WHERE "+c.text()+" ORDER BY r.snapshot_at DESC, r.file_path, r.line_start, r.id LIMIT +? OFFSET ?", append(c.args, db.SQLLimit(q.Limit), max(q.Offset, 0))...)
 	if err != nil || q.Limit <= 0 && q.Offset <= 0 {
 		return changes, len(changes), err
 	}
@@ -165,7 +165,7 @@ func (s *Records) RecentSymbols(ctx context.Context, project string, except memo
 	return readSymbolChanges(ctx, s.Reader, `WITH recent AS MATERIALIZED (
 			SELECT s.id FROM sessions s WHERE `+ofProject+` AND s.id <> ?
 				AND EXISTS (SELECT 1 FROM function_map r WHERE r.session_id = s.id AND r.change_type <> 'unchanged')
-			ORDER BY s.updated_at DESC, s.id DESC LIMIT ?),
+			ORDER BY s.updated_at DESC, s.id DESC LIMIT +?),
 		ranked AS (SELECT r.*, row_number() OVER (PARTITION BY r.file_path, r.qualified_name, r.signature ORDER BY r.snapshot_at DESC, r.id DESC) AS place
 			FROM recent CROSS JOIN function_map r ON r.session_id = recent.id AND r.change_type <> 'unchanged')
 		`, "ranked r WHERE r.place = 1 ORDER BY r.snapshot_at DESC, r.id DESC",

@@ -30,12 +30,12 @@ func Entitle(ctx context.Context, q db.QueryOnly, s *memory.Session) error {
 		return nil
 	}
 	turns, err := db.All(ctx, q, func(s *memory.Summary) []any { return []any{&s.Request, &s.Completed, &s.Learned, &s.Provenance} },
-		"SELECT request, completed, learned, provenance FROM session_summaries WHERE session_id = ? ORDER BY prompt_number, id LIMIT ?", int64(s.ID), maxTitles)
+		"SELECT request, completed, learned, provenance FROM session_summaries WHERE session_id = ? ORDER BY prompt_number, id LIMIT +?", int64(s.ID), maxTitles)
 	if err != nil {
 		return err
 	}
-	said, err := db.Column[string](ctx, q, `SELECT * FROM (SELECT substr(text, 1, ?2) FROM prompts WHERE session_id = ?1 ORDER BY number LIMIT ?3)
-		UNION ALL SELECT * FROM (SELECT title FROM observations WHERE session_id = ?1 AND deleted_at IS NULL AND provenance NOT IN (?4, ?5, ?6) ORDER BY id LIMIT ?3)`,
+	said, err := db.Column[string](ctx, q, `SELECT * FROM (SELECT substr(text, 1, ?2) FROM prompts WHERE session_id = ?1 ORDER BY number LIMIT +?3)
+		UNION ALL SELECT * FROM (SELECT title FROM observations WHERE session_id = ?1 AND deleted_at IS NULL AND provenance NOT IN (?4, ?5, ?6) ORDER BY id LIMIT +?3)`,
 		int64(s.ID), maxTitle, maxTitles, string(memory.FromOutside), string(memory.FromMCP), string(memory.FromWeb))
 	if err != nil {
 		return err

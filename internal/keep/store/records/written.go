@@ -33,7 +33,7 @@ var writers = map[memory.Origin]memory.Provenance{memory.OriginUser: memory.From
 // as it is kept. The project is a root path or a label; a label that no project
 // has makes one, "label:" and the name, as it has no root yet. The same content
 // with the same files and type in one project is one memory: it is seen once
-// more, and there again if it was hidden. Callers that come at once share a commit.
+// more, and there again if it was hidden.
 //
 // The codes of its errors: CodeInvalid for one that says nothing or has no
 // project, and for a label that several projects share; CodeNotFound for an
@@ -43,7 +43,7 @@ func (s *Records) AddObservation(ctx context.Context, n memory.NewObservation) (
 	if err := s.complete(ctx, &n); err != nil {
 		return memory.Observation{}, db.Fault(what, err)
 	}
-	return db.InJob(ctx, s.DB, what, db.Job{KeepsSessions: true, Shared: true}, func(t *db.Tx) (memory.Observation, error) { return addWritten(t, &n) })
+	return db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (memory.Observation, error) { return addWritten(t, &n) })
 }
 
 // complete checks a new observation and fills in missing fields: type discovery, origin user,
@@ -164,7 +164,8 @@ func observation(t *db.Tx, id memory.ObservationID) (memory.Observation, error) 
 	return observationByID(context.Background(), t.Conn, id)
 }
 
-func noObservation(id memory.ObservationID) error {
+// NoObservation is the error for an observation that is not there, or hidden.
+func NoObservation(id memory.ObservationID) error {
 	return memory.Errorf(memory.CodeNotFound, "there is no observation #%d", id).WithHint("`claude-mem recent --all` lists the observations")
 }
 
@@ -221,7 +222,7 @@ func (s *Records) HideObservation(ctx context.Context, id memory.ObservationID, 
 			at = t.Now()
 		}
 		if t.Exec("UPDATE observations SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", int64(at), int64(id)) == 0 {
-			return at, noObservation(id)
+			return at, NoObservation(id)
 		}
 		tellSuperseded(t, int64(id))
 		return at, nil

@@ -3,6 +3,7 @@
 package runes
 
 import (
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -21,6 +22,16 @@ func Unsafe(r rune) bool {
 		return true
 	}
 	return r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r >= 0xe0000 && r <= 0xe0fff
+}
+
+// Safe returns s without its unsafe characters; an invalid byte is U+FFFD.
+func Safe(s string) string {
+	return strings.Map(func(r rune) rune {
+		if Unsafe(r) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // FirstBytes returns the longest beginning of s of at most n bytes that splits no character; "" for

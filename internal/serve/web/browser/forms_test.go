@@ -145,6 +145,17 @@ func TestChooseSeveral(t *testing.T) {
 			t.Errorf("#%d stays hidden", id)
 		}
 	}
+	same := []int{r.remember("Totals are summed in cents"), r.remember("All totals are sums of cents")}
+	for i, id := range same {
+		b.await(fmt.Sprintf(`document.querySelector('[data-id="observation-%d"] input.choice')`, id))
+		b.do(chromedp.Click(chromedp.CSS(fmt.Sprintf(`[data-id="observation-%d"] input.choice`, id))))
+		b.is(fmt.Sprintf(`document.querySelector("[data-bulk=merge]").disabled === %v`, i == 0))
+	}
+	press("merge", fmt.Sprintf("#%d merged into #%d", same[0], same[1]))
+	b.await(fmt.Sprintf(`document.querySelector('[data-id="observation-%d"]')?.textContent.includes("superseded by #%d")`, same[0], same[1]))
+	b.do(chromedp.Click(chromedp.CSS(`#toast button`)))
+	b.toast("Undone")
+	b.await(fmt.Sprintf(`!document.querySelector('[data-id="observation-%d"]').textContent.includes("superseded")`, same[0]))
 	b.clean()
 }
 

@@ -44,16 +44,31 @@ async function pin(ids, pinned) {
   say(`${name(ids)} ${ids.length > 1 ? "are" : "is"} ${pinned ? "pinned" : "not pinned"}`, () => set(done, !pinned));
 }
 
+/** reveal shows the rows of records, or takes them away. */
+function reveal(ids, on) {
+  for (const row of ids.flatMap((id) => [...rowsOf(id)])) row.hidden = !on;
+}
+
 /** hide hides observations; the focus goes to the record that follows. */
 async function hide(ids) {
-  const show = (all, on) => { for (const row of all.flatMap((id) => [...rowsOf(id)])) row.hidden = !on; };
   const done = await each(ids, (id) => call("DELETE", path(id)));
   const titles = [...document.querySelectorAll("summary.row, [data-id] a.title")];
   const at = titles.findIndex((title) => title.closest("[data-id]") === document.activeElement.closest("[data-id]"));
-  show(done, false);
+  reveal(done, false);
   if (at >= 0) titles.slice(at).find((title) => title.checkVisibility())?.focus(); // not what is folded
   say(`${name(done)} ${done.length > 1 ? "are" : "is"} hidden and will be deleted in 10 minutes`, async () => {
-    show(await each(done, (id) => call("POST", `${path(id)}/restore`)), true);
+    reveal(await each(done, (id) => call("POST", `${path(id)}/restore`)), true);
+  });
+}
+
+/** merge makes one of observations; the rows of the others go. */
+async function merge(ids) {
+  const change = (body) => call("POST", path("merge"), body);
+  const done = await change({ ids });
+  reveal(done.ids, false);
+  say(`${name(done.ids)} merged into #${done.into}`, async () => {
+    await change({ ...done, undo: true });
+    reveal(done.ids, true);
   });
 }
 
@@ -107,7 +122,7 @@ function show() {
   }
   bulk.hidden = !on;
   bulk.querySelector("output").value = `${chosen.size} chosen`;
-  for (const button of bulk.querySelectorAll("[data-bulk=pin], [data-bulk=hide]")) button.disabled = chosen.size === 0;
+  for (const button of bulk.querySelectorAll("[data-bulk=pin], [data-bulk=hide], [data-bulk=merge]")) button.disabled = chosen.size < (button.dataset.bulk === "merge" ? 2 : 1);
 }
 
 if (choose && results && writable) {
@@ -128,6 +143,7 @@ if (choose && results && writable) {
       switch (event.target.closest("[data-bulk]")?.dataset.bulk) {
         case "pin": await pin(ids, true); break;
         case "hide": await hide(ids); break;
+        case "merge": await merge(ids); break;
         case "all": for (const row of results.querySelectorAll("[data-id^=observation-]:not([hidden])")) chosen.add(idOf(row)); break;
         case "done": choose.click(); choose.focus(); break;
       }

@@ -1,0 +1,272 @@
+package transfer
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"claudemem/cmd/claude-mem/internal/cli"
+	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/capture/repo"
+	"claudemem/internal/leaf/text"
+	"claudemem/internal/memory"
+	"claudemem/internal/move/devices"
+	"claudemem/internal/run/daemon"
+	"claudemem/internal/serve/api"
+
+	"github.com/spf13/cobra"
+)
+
+// SyncCommand returns the command `claude-mem sync`: one memory on all of a person's machines.
+func (a *Verbs) SyncCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sync",
+		Short: "Have one memory on all of your machines",
+		Long: `Share this memory with your other machines by a folder that something else synchronises:
+Syncthing, a cloud drive, a mounted disk. What is in the folder is encrypted; the key is a
+sheet of 24 words that is never in it. The worker sends what is new after some seconds and looks
+every minute. Nothing waits for the folder. docs/devices.md says what is protected, and what is not.`,
+		Example: "  claude-mem sync init ~/Sync/memory\n  claude-mem sync join ~/Sync/memory\n  claude-mem sync status",
+	}
+	return cli.Parent(cmd, a.syncInitCommand(), a.syncJoinCommand(), a.syncStatusCommand(), a.syncNowCommand(), a.syncDevicesCommand(), a.syncRetireCommand(), a.syncRekeyCommand(), a.syncLeaveCommand())
+}
+
+func (a *Verbs) syncInitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init DIR",
+		Short: "Share this memory by a folder",
+		Long: `Make a key, print it as a sheet of 24 words, and write the memory into DIR, encrypted.
+The words are shown once. Write them down: who has them and the folder can read the memory, and
+without them no machine can join. On each other machine: claude-mem sync join DIR`,
+		Example: "  claude-mem sync init ~/Sync/memory",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+	}
+	a.JSONFlag(cmd)
+	label := cmd.Flags().String("name", "", "what this machine is called; its host name unless given")
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		if err := os.MkdirAll(dataDir, 0o700); err != nil {
+			return memory.Errorf(memory.CodeStorage, "make data directory: %w", err)
+		}
+		sheet, err := devices.Init(dataDir, given[0], deviceLabel(*label))
+		if err != nil {
+			return err
+		}
+		answer, err := daemon.SyncDevices(ctx, dataDir, api.DevicesRequest{Project: currentProject()})
+		answer.Words = sheet
+		if err != nil { // the words are shown all the same: they are made
+			a.Note("The folder could not be written yet; the worker tries again.")
+		}
+		return cmp.Or(a.Show(answer, func(p *print.Printer) {
+			p.Printf("%s records written to the folder. The words of its key, shown this once:\n\n", text.Grouped(answer.Sent))
+			printSheet(p, sheet)
+			p.Printf("\nWrite them down. On your other machine: claude-mem sync join %s\n", cli.ShellWord(given[0]))
+		}), err)
+	})
+}
+
+// printSheet prints the words of a key, six a line.
+func printSheet(p *print.Printer, sheet []string) {
+	for i := 0; i < len(sheet); i += 6 {
+		p.Printf("    %s\n", strings.Join(sheet[i:min(i+6, len(sheet))], " "))
+	}
+}
+
+// deviceLabel returns what a machine is called.
+func deviceLabel(given string) string {
+	host, _ := os.Hostname()
+	name, _, _ := strings.Cut(host, ".")
+	return text.Line(cmp.Or(given, name, "device"))
+}
+
+func (a *Verbs) syncJoinCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "join DIR",
+		Short: "Join the memory in a folder, with the words of its key",
+		Long: `Join the memory that another of your machines has in DIR. The 24 words of its sheet are read from
+standard input. Then both machines have the records of both. After ` + "`sync rekey`" + ` on another
+machine the same command takes the new words.`,
+		Example: "  claude-mem sync join ~/Sync/memory\n  claude-mem sync join ~/Sync/memory < sheet.txt",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+	}
+	a.JSONFlag(cmd)
+	label := cmd.Flags().String("name", "", "what this machine is called; its host name unless given")
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		if print.IsTerminal(a.Stdin) {
+			a.Note("Type the 24 words of the sheet, on one line or on several:")
+		}
+		sheet, err := readSheet(a.Stdin)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(dataDir, 0o700); err != nil {
+			return memory.Errorf(memory.CodeStorage, "make data directory: %w", err)
+		}
+		if err := devices.Join(dataDir, given[0], deviceLabel(*label), sheet); err != nil {
+			return err
+		}
+		return a.syncNow(ctx, dataDir, api.DevicesRequest{Project: currentProject()})
+	})
+}
+
+// currentProject returns the project of the working directory: records that wait for it become its.
+func currentProject() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return repo.Identify("", dir).Project
+}
+
+// readSheet reads lines until there are 24 words.
+func readSheet(from io.Reader) (string, error) {
+	lines := bufio.NewScanner(io.LimitReader(from, 64<<10))
+	sheet := ""
+	for len(strings.Fields(sheet)) < devices.Words && lines.Scan() {
+		sheet += " " + lines.Text()
+	}
+	return sheet, lines.Err()
+}
+
+func (a *Verbs) syncNowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "now",
+		Short:   "Exchange records with the folder now",
+		Long:    `Write what other machines do not have into the folder, and take in what they have written.`,
+		Example: "  claude-mem sync now",
+	}
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+		return a.syncNow(ctx, dataDir, api.DevicesRequest{Project: currentProject()})
+	})
+}
+
+// syncNow makes a request and prints what was done.
+func (a *Verbs) syncNow(ctx context.Context, dataDir string, r api.DevicesRequest) error {
+	report, end := a.Progress("Syncing", nil)
+	report(0, 0)
+	answer, err := daemon.SyncDevices(ctx, dataDir, r)
+	end()
+	return a.Done(answer, err, func(p *print.Printer) {
+		p.Printf("%s sent, %s received, %s of them new here\n", text.GroupedCount(answer.Sent, "record"), text.GroupedCount(answer.Received, "record"), text.Grouped(answer.Added))
+		for _, refused := range answer.Refused {
+			a.Note("refused %s: %s", refused.Name, print.Line(refused.Reason, 200))
+		}
+		if answer.Fault != "" {
+			a.Note("The folder has not all records yet, the worker tries again: %s", print.Line(answer.Fault, 300))
+		}
+		if len(answer.Words) > 0 {
+			p.Printf("The words of the new key, shown this once:\n\n")
+			printSheet(p, answer.Words)
+			p.Printf("\nType them on each other machine that you still have: claude-mem sync join DIR\n")
+		}
+	})
+}
+
+func (a *Verbs) syncStatusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the folder, the machines and what is wrong",
+		Long:    `Show by which folder this memory is shared, when it was last exchanged, and what was refused.`,
+		Example: "  claude-mem sync status\n  claude-mem sync status --json",
+	}
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+		status, err := daemon.DevicesStatus(ctx, dataDir)
+		return a.Done(status, err, func(p *print.Printer) {
+			p.Printf("folder   %s\n", print.Line(status.Folder, 0))
+			p.Printf("this     %s (%s)\n", print.Line(status.Label, 60), status.Device)
+			synced := "never"
+			if status.SyncedAt != 0 {
+				synced = p.Ago(status.SyncedAt)
+			}
+			p.Printf("synced   %s\n", synced)
+			if status.Fault != "" {
+				p.Printf("%s  %s\n", p.Style(print.Red, "failed "), print.Line(status.Fault, 300))
+			}
+			printDevices(p, status.Devices)
+			for _, r := range status.Refused {
+				p.Printf("%s  %s: %s\n", p.Style(print.Red, "refused"), r.Name, print.Line(r.Reason, 200))
+			}
+		})
+	})
+}
+
+func printDevices(p *print.Printer, list []devices.Device) {
+	for i := range list {
+		d := &list[i]
+		p.Printf("device   %s (%s), %s\n", print.Line(d.Label, 60), d.Device, print.Join(", ", "seen "+p.Ago(d.SeenAt), print.If(d.Retired, "retired"),
+			print.If(d.Missing > 0, fmt.Sprintf("%d of its files missing", d.Missing)), print.If(d.Behind > 0, fmt.Sprintf("%d files behind", d.Behind)),
+			print.If(d.Lost, "the folder has lost files of it")))
+	}
+}
+
+func (a *Verbs) syncDevicesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "devices",
+		Short:   "List the other machines",
+		Long:    `List the other machines that share this memory, when a file of each last came, and how far it is behind.`,
+		Example: "  claude-mem sync devices\n  claude-mem sync devices --json",
+	}
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+		status, err := daemon.DevicesStatus(ctx, dataDir)
+		if err != nil {
+			return err
+		}
+		return a.Show(status.Devices, func(p *print.Printer) {
+			printDevices(p, status.Devices)
+			if len(status.Devices) == 0 {
+				a.Note("No other machine yet: claude-mem sync join DIR, with the words of the sheet.")
+			}
+		})
+	})
+}
+
+func (a *Verbs) syncRetireCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "retire DEVICE",
+		Short: "Take no more files of a machine",
+		Long: `Have all machines refuse what DEVICE writes from now on: one that was sold or broke. Its records stay.
+One that was lost or stolen has the key: use ` + "`claude-mem sync rekey`" + ` as well.`,
+		Example: "  claude-mem sync retire 3f1c2a9be0d34875",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+	}
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		return a.syncNow(ctx, dataDir, api.DevicesRequest{Action: "retire", Device: given[0]})
+	})
+}
+
+func (a *Verbs) syncRekeyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rekey",
+		Short: "Change the key, after a machine was lost",
+		Long: `Make a new key and write all records anew. Its words are shown once; type them on each machine that you
+still have. What a machine with the old words alone writes is refused. What it could read before, it can
+read for ever.`,
+		Example: "  claude-mem sync rekey",
+	}
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+		return a.syncNow(ctx, dataDir, api.DevicesRequest{Action: "rekey"})
+	})
+}
+
+func (a *Verbs) syncLeaveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "leave",
+		Short:   "End sharing on this machine",
+		Long:    `Forget the key and the folder on this machine. The memory stays as it is, here and on the others.`,
+		Example: "  claude-mem sync leave",
+	}
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(_ context.Context, dataDir string, _ []string) error {
+		return a.Done(map[string]bool{"left": true}, devices.Leave(dataDir), func(p *print.Printer) {
+			p.Printf("This memory is no longer shared. Its files in the folder stay for the other machines.\n")
+		})
+	})
+}

@@ -1,0 +1,528 @@
+package care
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"claudemem/internal/keep/sqlite"
+	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
+	"claudemem/internal/memory"
+)
+
+// Sharing is what a device shares its records with.
+type Sharing struct {
+	// Device is the device's own name in revisions.
+	Device string
+	// Captured reports whether events of a project are captured here.
+	Captured func(project string) bool
+	// Note keeps an erasure outside of the database, before it is committed.
+	Note func(*Erasure) error
+}
+
+// The counters of sharing: the highest count of a revision that was seen, and up to which change and
+// which update of a session the records were compared.
+const (
+	counterShared   = "shared_count"
+	counterCompared = "shared_compared"
+	counterSessions = "shared_sessions"
+)
+
+// comparedTogether is the number of records that are compared in a commit.
+const comparedTogether = 300
+
+// The fields of shared records beside memory.FieldText. What is never edited is in fieldRest.
+const (
+	fieldRest  = "rest"
+	fieldState = "state"
+	fieldPin   = "pin"
+	fieldHide  = "hide"
+	fieldBy    = "by"
+)
+
+// sharedMembers says to which field a member of a portable record belongs, by kind; "" has those of
+// the other members. Members that differ from device to device, or are merged in another way, belong to none.
+var sharedMembers = func() map[string]map[string]string {
+	all := map[string]map[string]string{
+		"session":     {"": fieldState, "host": fieldRest, "host_session_id": fieldRest, "started_at": fieldRest},
+		"prompt":      {"": fieldRest, "text": memory.FieldText},
+		"observation": {"": fieldRest, "type": memory.FieldText, "title": memory.FieldText, "subtitle": memory.FieldText, "narrative": memory.FieldText, "facts": memory.FieldText, "concepts": memory.FieldText},
+		"summary":     {"": memory.FieldText, "prompt_number": fieldRest, "created_at": fieldRest},
+		"learning":    {"": fieldState, "content": memory.FieldText, "created_at": fieldRest},
+		"symbol":      {"": fieldRest},
+	}
+	for _, members := range all {
+		members["pinned"], members["hidden_at"], members["superseded_by"] = fieldPin, fieldHide, fieldBy
+		for _, none := range []string{"ulid", "session", "project", "label", "times_seen", "asked_id"} {
+			members[none] = "-"
+		}
+	}
+	return all
+}()
+
+// splitShared returns the fields of a record that is of one kind.
+func splitShared(p *memory.Portable) (map[string]memory.FieldValue, error) {
+	encoded, err := db.Encode(p)
+	if err != nil {
+		return nil, err
+	}
+	var outer map[string]map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(encoded), &outer); err != nil {
+		return nil, err
+	}
+	fields, members := map[string]map[string]json.RawMessage{}, sharedMembers[p.Kind()]
+	for name, value := range outer[p.Kind()] {
+		field, known := members[name]
+		if !known {
+			field = members[""]
+		}
+		if field == "-" {
+			continue
+		}
+		if fields[field] == nil {
+			fields[field] = map[string]json.RawMessage{}
+		}
+		fields[field][name] = value
+	}
+	values := map[string]memory.FieldValue{}
+	for field, object := range fields {
+		text, err := db.Encode(object)
+		if err != nil {
+			return nil, err
+		}
+		values[field] = memory.FieldValue(text)
+	}
+	return values, nil
+}
+
+// joinShared returns the record that fields make, without what names it and its session and project.
+func joinShared(kind string, fields map[string]memory.Field) (p memory.Portable, err error) {
+	all := map[string]json.RawMessage{}
+	for name, f := range fields {
+		var object map[string]json.RawMessage
+		if f.Value == "" || f.Value == "null" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(f.Value), &object); err != nil {
+			return p, memory.Errorf(memory.CodeInvalid, "a field of a record cannot be read")
+		}
+		for member, value := range object {
+			of, known := sharedMembers[kind][member]
+			if !known {
+				of = sharedMembers[kind][""]
+			}
+			if of == name { // no other field of a record can change it
+				all[member] = value
+			}
+		}
+	}
+	object, err := db.Encode(map[string]any{kind: all})
+	if err == nil {
+		err = json.Unmarshal([]byte(object), &p)
+	}
+	if err != nil || p.Kind() != kind {
+		return p, memory.Errorf(memory.CodeInvalid, "a record cannot be read")
+	}
+	return p, nil
+}
+
+// naming are the parts of a record that name it, its session and its project.
+func naming(p *memory.Portable) (id *memory.ULID, project *string, seen *int) {
+	switch {
+	case p.Session != nil:
+		return &p.Session.ULID, &p.Session.ProjectPath, nil
+	case p.Prompt != nil:
+		return &p.Prompt.ULID, nil, nil
+	case p.Observation != nil:
+		return &p.Observation.ULID, &p.Observation.ProjectPath, &p.Observation.TimesSeen
+	case p.Summary != nil:
+		return &p.Summary.ULID, nil, nil
+	case p.Learning != nil:
+		return &p.Learning.ULID, &p.Learning.ProjectPath, &p.Learning.TimesSeen
+	}
+	return &p.Symbol.ULID, nil, nil
+}
+
+// sharedKey returns the key of a record that was made just now: the same on two devices that made it of
+// the same events. session is the key of its session, project the identity of its project.
+func sharedKey(p *memory.Portable, session, project string) string {
+	var parts []any
+	switch {
+	case p.Session != nil:
+		return records.SessionTomb(p.Session.Host, p.Session.HostSessionID)
+	case p.Prompt != nil:
+		parts = []any{p.Prompt.Number}
+	case p.Observation != nil:
+		parts = []any{observationOf(p.Observation).ContentHash}
+	case p.Summary != nil:
+		r := p.Summary
+		parts = []any{r.PromptNumber, r.CreatedAt, r.Request, r.Investigated, r.Learned, r.Completed, r.NextSteps, r.Notes}
+	case p.Learning != nil:
+		parts = []any{project, records.KeyOfContent(&p.Learning.Content)}
+	case p.Symbol != nil:
+		r := p.Symbol
+		parts = []any{r.FilePath, r.QualifiedName, r.Signature, r.BodyHash, r.ChangeType}
+	}
+	return hashOf(p.Kind(), session, parts)
+}
+
+// hashOf returns a hash of values, 96 bits in 16 characters.
+func hashOf(values ...any) string {
+	text, _ := db.Encode(values) // plain values always encode
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// sharedRow is a row of shared_records. Its state has revisions, counts and versions; values of fields only
+// where the record does not have them.
+type sharedRow struct {
+	memory.Shared
+	id     int64
+	hashes string
+	mine   bool
+	unsent int64
+	// unlinked is what supersedes the record and is not here yet.
+	unlinked memory.ULID
+}
+
+const sharedColumns = "kind, key, coalesce(id, 0), ulid, project, hashes, state, gone, mine, unsent"
+
+func (r *sharedRow) fields(state *string) []any {
+	return []any{&r.Kind, &r.Key, &r.id, &r.ULID, &r.Project, &r.hashes, state, &r.Gone, &r.mine, &r.unsent}
+}
+
+// storedShared is the column state.
+type storedShared struct {
+	Fields   map[string]memory.Field `json:"f,omitempty"`
+	Seen     map[string]int          `json:"seen,omitempty"`
+	Versions []memory.Field          `json:"versions,omitempty"`
+	Unlinked memory.ULID             `json:"unlinked,omitempty"`
+}
+
+func (r *sharedRow) read(state string) error {
+	var stored storedShared
+	if state != "" {
+		if err := json.Unmarshal([]byte(state), &stored); err != nil {
+			return memory.Errorf(memory.CodeStorage, "the state of a shared record cannot be read")
+		}
+	}
+	r.Fields, r.Seen, r.Versions, r.unlinked = stored.Fields, stored.Seen, stored.Versions, stored.Unlinked
+	if r.Fields == nil {
+		r.Fields = map[string]memory.Field{}
+	}
+	return nil
+}
+
+// The conditions by which a row of shared_records is found. Of the number's index SQLite has to be told: without statistics
+// it goes through all rows of the kind.
+const (
+	whereKey = "WHERE kind = ? AND key = ?"
+	whereRow = "INDEXED BY shared_records_row WHERE kind = ? AND id = ?"
+)
+
+// findShared returns the row of a kind with a key (whereKey) or a number (whereRow), nil for none.
+func findShared(t *db.Tx, where, kind string, value any) *sharedRow {
+	var r sharedRow
+	var state string
+	if !t.Find("SELECT "+sharedColumns+" FROM shared_records "+where, []any{kind, value}, r.fields(&state)...) {
+		return nil
+	}
+	t.Fail(r.read(state))
+	return &r
+}
+
+// save stores the row. Of the values it keeps those of edited texts.
+func (r *sharedRow) save(t *db.Tx) {
+	stored := storedShared{Fields: map[string]memory.Field{}, Seen: r.Seen, Versions: r.Versions, Unlinked: r.unlinked}
+	for name, f := range r.Fields {
+		if f.Revision == (memory.Revision{}) {
+			continue
+		}
+		if name != memory.FieldText {
+			f.Value = ""
+		}
+		stored.Fields[name] = f
+	}
+	state := ""
+	if len(stored.Fields)+len(stored.Seen)+len(stored.Versions)+len(stored.Unlinked) > 0 {
+		var err error
+		state, err = db.Encode(stored)
+		t.Fail(err)
+	}
+	t.Exec(`INSERT OR REPLACE INTO shared_records (kind, key, id, ulid, project, hashes, state, gone, mine, unsent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.Kind, r.Key, db.OrNull(r.id), string(r.ULID), r.Project, r.hashes, state, r.Gone, r.mine, r.unsent)
+}
+
+// hashFields returns the hashes of fields as a column has them.
+func hashFields(values map[string]memory.FieldValue) string {
+	return db.JSONList(collect.Map(fieldNames, func(name string) string {
+		if values[name] == "" {
+			return ""
+		}
+		return hashOf(values[name])[:11]
+	}))
+}
+
+var fieldNames = []string{memory.FieldText, fieldRest, fieldState, fieldPin, fieldHide, fieldBy}
+
+// editedFields returns the fields whose hashes differ.
+func editedFields(before, after string) (edited []string) {
+	var a, b []string
+	_ = json.Unmarshal([]byte(before), &a) // none after an error: all are new
+	_ = json.Unmarshal([]byte(after), &b)
+	for i, name := range fieldNames {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			edited = append(edited, name)
+		}
+	}
+	return edited
+}
+
+// sharedRecord is a row of a kind of records, with the number of its session, 0 for none.
+type sharedRecord struct {
+	memory.Portable
+	id, session int64
+	sound       bool
+}
+
+// soundness is the expression for whether the text of a row is the one that was written.
+func soundness(kind memory.RecordKind, row string) string {
+	if kind == "" {
+		return "1"
+	}
+	return "(SELECT h.text FROM record_hashes h WHERE h.kind = '" + string(kind) + "' AND h.id = " + row + ")" +
+		" IS (SELECT sums.text FROM record_sums sums WHERE sums.kind = '" + string(kind) + "' AND sums.id = " + row + ")"
+}
+
+// selectShared has for each kind the statement that reads the records of a list of numbers.
+var selectShared = func() map[string]string {
+	statements := map[string]string{}
+	for _, k := range records.RecordKinds {
+		row, session, from := "r", "r.session_id", k.Table+" r"+ofSessions
+		switch k {
+		case &records.LearningRecord.Kind:
+			session, from = "0", k.Table+" r"
+		case &records.SessionRecord.Kind:
+			row, session, from = "s", "0", k.Table+" s"
+		}
+		sound := soundness(k.Kind, row+".id")
+		if sums, hashed := records.RowSums[k.Kind]; hashed { // over the view of all kinds it takes longer
+			sound = "(SELECT h.text FROM record_hashes h WHERE h.kind = '" + string(k.Kind) + "' AND h.id = " + row + ".id) IS " + strings.ReplaceAll(sums.Text, "r.", row+".")
+		}
+		statements[k.Name] = "SELECT " + k.Exported + ", " + row + ".id, " + session + ", " + sound + " FROM " + from +
+			" WHERE " + row + ".id IN (SELECT value FROM json_each(?))"
+	}
+	return statements
+}()
+
+// readShared reads the records of a kind with these numbers.
+func readShared(ctx context.Context, q db.QueryOnly, kind string, ids []int64) (list []sharedRecord, err error) {
+	err = db.Each(ctx, q, func(scan sqlite.Scan) error {
+		var r sharedRecord
+		var err error
+		r.Portable, err = portableByKind[kind].scan(func(dest ...any) error { return scan(append(dest, &r.id, &r.session, &r.sound)...) })
+		list = append(list, r)
+		return err
+	}, selectShared[kind], db.JSONList(ids))
+	return list, err
+}
+
+// identities are the projects of this machine by what they are called on all devices.
+type identities struct {
+	device   string
+	of, path map[string]string
+	aliases  map[string]string
+}
+
+func readIdentities(ctx context.Context, q db.QueryOnly, device string) (*identities, error) {
+	path, err := db.Pairs[string, string](ctx, q, "SELECT identity, path FROM project_identities")
+	if err != nil {
+		return nil, err
+	}
+	aliases, err := db.Pairs[string, string](ctx, q, "SELECT path, project FROM project_aliases")
+	i := &identities{device, map[string]string{}, path, aliases}
+	for identity, path := range path {
+		if old := i.of[path]; old == "" || identity < old {
+			i.of[path] = identity
+		}
+	}
+	return i, err
+}
+
+// unlinked begins the identity of a project that has none on other machines; a device and its path there follow.
+const unlinked = "unlinked:"
+
+// identity returns what a project of this machine is called on all devices.
+func (i *identities) identity(project string) string {
+	if name, ok := strings.CutPrefix(project, records.LabelOnly); ok && (strings.ContainsAny(name, "/:")) {
+		return name // it waits here
+	}
+	if project == "" || strings.HasPrefix(project, records.LabelOnly) {
+		return project
+	}
+	if known := i.of[project]; known != "" {
+		return known
+	}
+	return unlinked + i.device + ":" + project
+}
+
+// place returns the project of this machine with an identity, or the one under which its records wait.
+func (i *identities) place(identity string) string {
+	path := i.path[identity]
+	switch {
+	case path != "":
+	case identity == "" || strings.HasPrefix(identity, records.LabelOnly):
+		path = identity
+	case strings.HasPrefix(identity, unlinked+i.device+":"):
+		path = strings.TrimPrefix(identity, unlinked+i.device+":")
+	default:
+		path = records.LabelOnly + identity
+	}
+	if project := i.aliases[path]; project != "" {
+		return project
+	}
+	return path
+}
+
+// SetIdentities sets the identities of projects of this machine, by path. Records that waited for one
+// become those of the project, and records that were shared before it had one get it. An identity stays with the
+// project that has it while that is in the map.
+func (s *Care) SetIdentities(ctx context.Context, device string, of map[string]string) error {
+	return s.Write(ctx, "set identities of projects", db.Job{Run: func(t *db.Tx) error {
+		known, err := readIdentities(ctx, t, device)
+		if err != nil {
+			return err
+		}
+		for path, identity := range of {
+			if old := known.path[identity]; old == path || of[old] == identity {
+				continue
+			}
+			t.Exec("INSERT OR REPLACE INTO project_identities (identity, path) VALUES (?, ?)", identity, path)
+			known.path[identity] = path
+			if waiting := records.LabelOnly + identity; t.Number("SELECT EXISTS (SELECT 1 FROM sessions WHERE project = ?1) OR EXISTS (SELECT 1 FROM learnings WHERE project = ?1) OR EXISTS (SELECT 1 FROM observations WHERE project = ?1)", waiting) != 0 {
+				mergeProjects(t, waiting, path, false)
+				combineManual(t, path)
+			}
+			t.Exec("UPDATE shared_records SET project = ?, mine = 1, unsent = 1 WHERE project = ? AND NOT gone", identity, unlinked+device+":"+path)
+		}
+		return nil
+	}})
+}
+
+// combineManual makes one of the session of what was written by hand in a project here, if it is not shared yet, and of
+// the one that waited for the project. Of two observations that say the same the one that waited stays.
+func combineManual(t *db.Tx, path string) {
+	name := records.ManualPrefix + path
+	here := t.Number("SELECT id FROM sessions WHERE host = 'raw' AND host_session_id = ? AND id NOT IN (SELECT id FROM shared_records WHERE kind = 'session' AND id IS NOT NULL)", name)
+	waited := t.Number("SELECT id FROM sessions WHERE host = 'raw' AND host_session_id = ?1 || ':' || ulid AND id IN (SELECT id FROM shared_records WHERE kind = 'session')", name)
+	if here == 0 || waited == 0 {
+		return
+	}
+	for _, table := range []string{"observations", "prompts", "session_summaries", "function_map"} {
+		t.Exec("UPDATE OR IGNORE "+table+" SET session_id = ? WHERE session_id = ?", waited, here)
+	}
+	records.DeleteObservations(t, db.Selected[memory.ObservationID](t, "SELECT id FROM observations WHERE session_id = ?", here))
+	forgetSessions(t, db.JSONList([]int64{here}))
+	t.Exec("UPDATE sessions SET host_session_id = ? WHERE id = ?", name, waited)
+}
+
+// ProjectPaths returns the projects that have records and are directories of this machine.
+func (s *Care) ProjectPaths(ctx context.Context) ([]string, error) {
+	projects, err := s.records.Projects(ctx, true)
+	var paths []string
+	for i := range projects {
+		if path := projects[i].ProjectPath; records.IsRoot(path) && !strings.HasPrefix(path, records.LabelOnly) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
+}
+
+// Identities returns a function that gives a project of this machine the name that it has on all devices.
+func (s *Care) Identities(ctx context.Context, device string) (func(project string) string, error) {
+	known, err := readIdentities(ctx, s.Reader, device)
+	if err != nil {
+		return nil, db.Fault("read identities of projects", err)
+	}
+	return known.identity, nil
+}
+
+// Canonical replaces what a record has of its machine by what it is called on all devices. It reports whether the
+// record is one of those that devices share.
+func Canonical(p *memory.Portable, identity func(project string) string) bool {
+	if p.Tombstone != nil {
+		return false
+	}
+	_, project, _ := naming(p)
+	if project != nil {
+		*project = identity(*project)
+	}
+	if p.Session != nil {
+		shareManual(p.Session, *project)
+		p.Session.Label = ""
+	}
+	return true
+}
+
+// SharedState reads what is kept under a name into value; it leaves it as it is if there is nothing.
+func (s *Care) SharedState(ctx context.Context, name string, value any) (err error) {
+	defer db.Wrap(&err, "read the state of sharing")
+	found, err := db.Column[string](ctx, s.Reader, "SELECT value FROM shared_state WHERE name = ?", name)
+	if err == nil && len(found) > 0 {
+		err = json.Unmarshal([]byte(found[0]), value)
+	}
+	return err
+}
+
+func keepState(t *db.Tx, state map[string]any) {
+	for name, value := range state {
+		text, err := db.Encode(value)
+		t.Fail(err)
+		t.Exec("INSERT OR REPLACE INTO shared_state (name, value) VALUES (?, ?)", name, text)
+	}
+}
+
+// KeepSharedState keeps values under names.
+func (s *Care) KeepSharedState(ctx context.Context, state map[string]any) error {
+	return s.Write(ctx, "keep the state of sharing", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
+		keepState(t, state)
+		return nil
+	}})
+}
+
+// ShareAnew has everything that is here sent once more: to a folder that this device joins.
+func (s *Care) ShareAnew(ctx context.Context) error {
+	return s.Write(ctx, "share all records", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
+		t.Exec("UPDATE shared_records SET mine = 1, unsent = max(1, (SELECT value FROM counters WHERE name = '" + counterShared + "')) WHERE id IS NOT NULL OR gone")
+		t.Exec("DELETE FROM shared_state")
+		return nil
+	}})
+}
+
+// Versions returns the earlier texts of an observation that the devices have, the last one first, each as
+// its portable form.
+func (s *Care) Versions(ctx context.Context, id memory.ObservationID) (list []memory.Version, err error) {
+	defer db.Wrap(&err, "list versions")
+	states, err := db.Column[string](ctx, s.Reader, "SELECT state FROM shared_records "+whereRow, "observation", int64(id))
+	if err != nil || len(states) == 0 {
+		return nil, err
+	}
+	var r sharedRow
+	if err := r.read(states[0]); err != nil {
+		return nil, err
+	}
+	for _, f := range r.Versions {
+		var v memory.Version
+		if err := json.Unmarshal([]byte(f.Value), &v); err != nil {
+			return nil, fmt.Errorf("a version: %w", err)
+		}
+		v.Device = f.Device
+		list = append(list, v)
+	}
+	return list, nil
+}
