@@ -42,7 +42,7 @@ func (s *syncing) push(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.tells() {
+	if s.own.Number == 0 || s.tells() { // the first file introduces it
 		if err := s.writeFile(ctx, nil, care.SharedPage{}, nil); err != nil {
 			return err
 		}

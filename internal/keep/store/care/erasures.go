@@ -143,7 +143,7 @@ func (s *Care) Erase(ctx context.Context, e *Erasure) (memory.Forgotten, error) 
 			*list = db.JSONList(db.Selected[int64](t, "SELECT id FROM "+query+" WHERE ulid IN (SELECT value FROM json_each(?))", ulids))
 		}
 		f.Observations = db.Selected[memory.ObservationID](t, `SELECT id FROM observations WHERE ulid IN (SELECT value FROM json_each(?1))
-			UNION SELECT id FROM observations WHERE lower(hex(content_hash)) IN (SELECT value FROM json_each(?2))`, ulids, db.JSONList(e.Tombs[records.TombContent]))
+			UNION SELECT id FROM observations WHERE lower(hex(`+records.OfContent+`)) IN (SELECT value FROM json_each(?2))`, ulids, db.JSONList(e.Tombs[records.TombContent]))
 		f.Sessions = hashedIn[memory.SessionID](t, e.Tombs[records.TombSession], "SELECT id, host || ':' || host_session_id FROM sessions")
 		named.events = db.JSONList(hashedIn[int64](t, e.Turns, `SELECT e.id, s.host || ':' || s.host_session_id || ':' || e.prompt_number
 			FROM events e JOIN sessions s ON s.id = e.session_id WHERE e.outcome IN ('pending', 'processing', 'failed')`))

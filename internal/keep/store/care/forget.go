@@ -244,6 +244,9 @@ func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 	} {
 		t.Exec(step.query, step.list)
 	}
+	for kind, list := range map[string]string{"observation": s.observations, "prompt": s.prompts, "summary": s.summaries, "learning": s.learnings, "symbol": s.symbols, "session": s.sessions} {
+		t.Exec("UPDATE shared_records INDEXED BY shared_records_row SET state = '' WHERE kind = ? AND id IN (SELECT value FROM json_each(?))", kind, list) // earlier texts
+	}
 	ids := db.Selected[memory.ObservationID](t, "SELECT value FROM json_each(?)", s.observations)
 	records.DeleteObservations(t, ids)
 	forgetText(t, f.Text)
@@ -298,7 +301,7 @@ func tombsOf(t *db.Tx, f *memory.Forgetting, s *selection, now memory.Millis) ma
 		UNION ALL SELECT ulid FROM session_summaries WHERE id IN (SELECT value FROM json_each(?3))
 		UNION ALL SELECT ulid FROM learnings WHERE id IN (SELECT value FROM json_each(?4))
 		UNION ALL SELECT ulid FROM function_map WHERE id IN (SELECT value FROM json_each(?5))`, s.observations, s.prompts, s.summaries, s.learnings, s.symbols)
-	tombs[records.TombContent] = db.Selected[string](t, "SELECT lower(hex(content_hash)) FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND content_hash <> ''", s.observations)
+	tombs[records.TombContent] = db.Selected[string](t, "SELECT DISTINCT lower(hex("+records.OfContent+")) FROM observations WHERE id IN (SELECT value FROM json_each(?)) AND content_hash <> ''", s.observations)
 	var host memory.Host
 	var id string
 	for range t.Select("SELECT host, host_session_id FROM sessions WHERE id IN (SELECT value FROM json_each(?))", s.sessions).Into(&host, &id) {

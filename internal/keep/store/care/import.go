@@ -89,6 +89,8 @@ type importing struct {
 	// captured reports whether events of a project are captured.
 	captured func(project string) bool
 	log      *slog.Logger
+	// apart is what sets a record apart from one that says the same, "" to store no such one.
+	apart string
 	// named are the ULIDs of the batch that may be here; sessions are always looked for.
 	named map[memory.ULID]bool
 	// sessions are those that records have named.
@@ -414,6 +416,9 @@ func observationOf(p *memory.PortableObservation) *memory.Observation {
 func (im *importing) addObservation(p *memory.PortableObservation, session memory.SessionID) memory.Imported {
 	o := observationOf(p)
 	o.Session = session
+	if im.apart != "" {
+		o.ContentHash = records.Apart(o.ContentHash, im.apart)
+	}
 	if outcome := im.same("SELECT ulid FROM observations WHERE session_id = ? AND content_hash = ?", int64(session), db.HashArg(o.ContentHash)); outcome.Status != "" {
 		return outcome
 	}
@@ -446,14 +451,23 @@ func (im *importing) addSummary(p *memory.PortableSummary, session memory.Sessio
 // strengthened nor compared with those that it may contradict.
 func (im *importing) addLearning(p *memory.PortableLearning) memory.Imported {
 	l := records.LearningRecord.Imported(p)
+	if im.apart != "" {
+		l.Content += apartBy + im.apart
+	}
 	outcome := im.same("SELECT ulid FROM learnings WHERE project = ? AND content_key = ?", l.ProjectPath, records.KeyOfContent(&l.Content))
 	if outcome.Status != "" {
 		return outcome
 	}
 	l.SupersededBy = im.Number("SELECT id FROM learnings WHERE ulid = ?", string(p.SupersededBy))
 	im.Exec(records.LearningRecord.Insert, records.LearningRecord.Inserted(l)...)
+	if im.apart != "" {
+		im.Exec("UPDATE learnings SET content = ? WHERE ulid = ?", p.Content, string(l.ULID))
+	}
 	return added(l.ULID)
 }
+
+// apartBy is before the name that sets the key of a learning apart from that of another one.
+const apartBy = "\x1f"
 
 // addSymbol stores the change of a symbol in a session, unless that has the same change.
 func (im *importing) addSymbol(p *memory.PortableSymbol, session memory.SessionID) memory.Imported {

@@ -88,7 +88,7 @@ func salvageTables(ctx context.Context, path string, to *sql.Tx, last map[string
 	if err := copyRows(ctx, from, to, "SELECT path, project, created_at FROM project_aliases", "INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?)"); err != nil {
 		return changed, err
 	}
-	for table, columns := range map[string]string{"shared_records": "kind, key, id, ulid, project, hashes, state, gone, mine, unsent", "shared_state": "name, value", "project_identities": "identity, path"} {
+	for table, columns := range map[string]string{"shared_records": "kind, key, id, ulid, project, hashes, state, gone, mine, unsent, pending", "shared_state": "name, value", "project_identities": "identity, path"} {
 		insert := "INSERT OR REPLACE INTO " + table + " (" + columns + ") VALUES (" + strings.TrimPrefix(strings.Repeat(", ?", strings.Count(columns, ",")+1), ", ") + ")"
 		if err := copyRows(ctx, from, to, "SELECT "+columns+" FROM "+table, insert); err != nil {
 			return changed, err

@@ -188,6 +188,8 @@ type sharedRow struct {
 	unsent int64
 	// unlinked is what supersedes the record and is not here yet.
 	unlinked memory.ULID
+	// apart says that another record of its session or project says the same here.
+	apart bool
 }
 
 const sharedColumns = "kind, key, coalesce(id, 0), ulid, project, hashes, state, gone, mine, unsent"
@@ -202,6 +204,7 @@ type storedShared struct {
 	Seen     map[string]int          `json:"seen,omitempty"`
 	Versions []memory.Field          `json:"versions,omitempty"`
 	Unlinked memory.ULID             `json:"unlinked,omitempty"`
+	Apart    bool                    `json:"apart,omitempty"`
 }
 
 func (r *sharedRow) read(state string) error {
@@ -211,7 +214,7 @@ func (r *sharedRow) read(state string) error {
 			return memory.Errorf(memory.CodeStorage, "the state of a shared record cannot be read")
 		}
 	}
-	r.Fields, r.Seen, r.Versions, r.unlinked = stored.Fields, stored.Seen, stored.Versions, stored.Unlinked
+	r.Fields, r.Seen, r.Versions, r.unlinked, r.apart = stored.Fields, stored.Seen, stored.Versions, stored.Unlinked, stored.Apart
 	if r.Fields == nil {
 		r.Fields = map[string]memory.Field{}
 	}
@@ -238,7 +241,7 @@ func findShared(t *db.Tx, where, kind string, value any) *sharedRow {
 
 // save stores the row. Of the values it keeps those of edited texts.
 func (r *sharedRow) save(t *db.Tx) {
-	stored := storedShared{Fields: map[string]memory.Field{}, Seen: r.Seen, Versions: r.Versions, Unlinked: r.unlinked}
+	stored := storedShared{Fields: map[string]memory.Field{}, Seen: r.Seen, Versions: r.Versions, Unlinked: r.unlinked, Apart: r.apart}
 	for name, f := range r.Fields {
 		if f.Revision == (memory.Revision{}) {
 			continue
@@ -249,13 +252,14 @@ func (r *sharedRow) save(t *db.Tx) {
 		stored.Fields[name] = f
 	}
 	state := ""
-	if len(stored.Fields)+len(stored.Seen)+len(stored.Versions)+len(stored.Unlinked) > 0 {
+	pending := r.apart || r.unlinked != ""
+	if pending || len(stored.Fields)+len(stored.Seen)+len(stored.Versions) > 0 {
 		var err error
 		state, err = db.Encode(stored)
 		t.Fail(err)
 	}
-	t.Exec(`INSERT OR REPLACE INTO shared_records (kind, key, id, ulid, project, hashes, state, gone, mine, unsent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.Kind, r.Key, db.OrNull(r.id), string(r.ULID), r.Project, r.hashes, state, r.Gone, r.mine, r.unsent)
+	t.Exec(`INSERT OR REPLACE INTO shared_records (kind, key, id, ulid, project, hashes, state, gone, mine, unsent, pending) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.Kind, r.Key, db.OrNull(r.id), string(r.ULID), r.Project, r.hashes, state, r.Gone, r.mine, r.unsent, pending)
 }
 
 // hashFields returns the hashes of fields as a column has them.

@@ -255,7 +255,8 @@ func (c *comparing) deleted(kind string, ids []int64) {
 			tomb, key = records.TombSession, row.Key
 		}
 		if c.Number("SELECT EXISTS (SELECT 1 FROM tombstones WHERE kind = ? AND key = ?)", tomb, key) == 0 {
-			row.mine, row.unsent = false, 0
+			row.mine, row.unsent, row.Versions = false, 0, nil // no text of it stays
+			delete(row.Fields, memory.FieldText)
 			row.save(c.Tx)
 			continue
 		}

@@ -228,7 +228,13 @@ func (m *merging) insert(in *memory.Shared) {
 				m.send(row)
 				return
 			}
-			m.attach(row, outcome)
+			if m.attach(row, outcome); row.id == 0 && outcome.Status == memory.ImportPresent {
+				m.im.apart = row.Key
+				if err := m.Attempt(func() { outcome = m.store(&p) }); err == nil {
+					m.attach(row, outcome)
+				}
+				m.im.apart, row.apart = "", row.id != 0
+			}
 		}
 	}
 	if row.id != 0 {
@@ -340,7 +346,6 @@ func (m *merging) update(row *sharedRow, in *memory.Shared) {
 	}
 	if renamed || seen || slices.ContainsFunc(fieldNames, func(name string) bool { return changed[name] }) {
 		if err := m.Attempt(func() { m.write(row, &p, changed) }); err != nil && m.Err() == nil {
-			// Such as a text that another record of the session has: it stays a version.
 			m.im.log.Warn("merge a record", "kind", row.Kind, "error", err)
 		}
 	}
@@ -379,9 +384,14 @@ func (m *merging) write(row *sharedRow, p *memory.Portable, changed map[string]b
 		m.Exec(records.SummaryRecord.Update+" WHERE id = ?", append(records.SummaryRecord.Rewritten(records.SummaryRecord.Imported(p.Summary)), row.id)...)
 	case p.Learning != nil:
 		l := p.Learning
+		key := records.KeyOfContent(&l.Content)
+		if row.apart = m.Number("SELECT EXISTS (SELECT 1 FROM learnings WHERE project = (SELECT project FROM learnings WHERE id = ?1) AND content_key = ?2 AND id <> ?1)", row.id, key) != 0; row.apart {
+			name := l.Content + apartBy + row.Key
+			key = records.KeyOfContent(&name)
+		}
 		m.Exec(`UPDATE learnings SET ulid = ?1, category = ?2, content = ?3, content_key = ?4, confidence = ?5, times_seen = ?6, is_active = ?7,
 				superseded_by = (SELECT n.id FROM learnings n WHERE n.ulid = ?8 AND n.id <> ?12), created_at = ?9, updated_at = ?10, provenance = ?11 WHERE id = ?12`,
-			string(l.ULID), l.Category, l.Content, records.KeyOfContent(&l.Content), l.Confidence, l.TimesSeen, l.Active, string(l.SupersededBy),
+			string(l.ULID), l.Category, l.Content, key, l.Confidence, l.TimesSeen, l.Active, string(l.SupersededBy),
 			int64(l.CreatedAt), int64(l.UpdatedAt), string(l.Provenance), row.id)
 	default:
 		m.Exec("UPDATE function_map SET ulid = ? WHERE id = ?", string(p.Symbol.ULID), row.id)
@@ -396,6 +406,9 @@ func (m *merging) writeObservation(row *sharedRow, p *memory.PortableObservation
 			superseded_by = (SELECT n.id FROM observations n WHERE n.ulid = ?5 AND n.id <> ?6), created_at = ?7, prompt_number = ?8 WHERE id = ?6`,
 		string(p.ULID), p.Pinned, db.OrNull(p.HiddenAt), p.TimesSeen, string(p.SupersededBy), row.id, int64(p.CreatedAt), p.PromptNumber)
 	if changed[memory.FieldText] || changed[fieldRest] {
+		if row.apart = m.Number("SELECT EXISTS (SELECT 1 FROM observations WHERE session_id = (SELECT session_id FROM observations WHERE id = ?1) AND content_hash = ?2 AND id <> ?1)", row.id, db.HashArg(o.ContentHash)) != 0; row.apart {
+			o.ContentHash = records.Apart(o.ContentHash, row.Key)
+		}
 		m.Exec(records.ObservationRecord.Update+" WHERE id = ?", append(records.ObservationRecord.Rewritten(o), row.id)...)
 	}
 	if changed[fieldRest] {
@@ -411,14 +424,24 @@ func (m *merging) writeObservation(row *sharedRow, p *memory.PortableObservation
 	}
 }
 
-// link links records to what supersedes them, if that has come since.
+// link links records to what supersedes them, if that has come since; and those that said what another one says, which has
+// changed since, are no longer set apart from it.
 func (m *merging) link() {
-	rows, err := sharedRows(context.Background(), m, "state LIKE '%\"unlinked\":%'")
+	rows, err := sharedRows(context.Background(), m, "pending > 0 AND id IS NOT NULL")
 	m.Fail(err)
 	for i := range rows {
 		r := &rows[i]
 		table := tableOf(r.Kind)
-		if r.id == 0 || m.Exec("UPDATE "+table+" SET superseded_by = (SELECT n.id FROM "+table+" n WHERE n.ulid = ?1 AND n.id <> ?2) WHERE id = ?2 AND EXISTS (SELECT 1 FROM "+table+" n WHERE n.ulid = ?1)", string(r.unlinked), r.id) == 0 {
+		if r.apart {
+			content := "content_hash = " + records.OfContent
+			if r.Kind == "learning" {
+				content = "content_key = substr(content_key, 1, instr(content_key, char(31)) - 1)"
+			}
+			if r.apart = m.Exec("UPDATE OR IGNORE "+table+" SET "+content+" WHERE id = ?", r.id) == 0; !r.apart {
+				r.save(m.Tx)
+			}
+		}
+		if r.unlinked == "" || m.Exec("UPDATE "+table+" SET superseded_by = (SELECT n.id FROM "+table+" n WHERE n.ulid = ?1 AND n.id <> ?2) WHERE id = ?2 AND EXISTS (SELECT 1 FROM "+table+" n WHERE n.ulid = ?1)", string(r.unlinked), r.id) == 0 {
 			continue
 		}
 		r.unlinked = ""

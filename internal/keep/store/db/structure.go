@@ -117,7 +117,7 @@ var digests = [...]string{
 	"a2ec882f9a5d18d277c05db3bc3aba00ea4b41ad27db9169a824d903bb3226a7",
 	"25b10b9ec315b2279f88185c1f0346821f90ea371aaa5096ac88bfbe6302d0c9",
 	"32e0ee6edfc7b0ad7668768e68049136afd44af0cf985938dbb3b930b63330dd",
-	"e523585ebdb841392b44bf771a8213f2cfb773b3fb78329a526bf933830fbb66",
+	"a5c732e0d02e6d964010fba21ada93b47400c233570ccb381d2ca37f90fe4a2e",
 }
 
 // digest returns a sum of normalized objects in any order.

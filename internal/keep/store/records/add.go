@@ -127,6 +127,13 @@ func ContentHash(o *memory.Observation) string {
 	return hex.EncodeToString(h.Sum(nil)[:HashBytes])
 }
 
+// Apart returns the content hash of an observation in whose session another one says the same: one of the two was made or
+// edited on another device. Its name sets it apart.
+func Apart(hash, name string) string { return hash + hex.EncodeToString([]byte(name)) }
+
+// OfContent is the expression for the content hash of an observation, set apart or not.
+const OfContent = "substr(content_hash, 1, 16)"
+
 // filesKey returns a hash of the files' paths, independent of their order and
 // roles; "" for no files.
 func filesKey(files []memory.FileRef) string {

@@ -322,12 +322,12 @@ func (s *Records) EditLearning(ctx context.Context, id int64, e memory.LearningE
 		}
 		key := likeness.ParseStatement(l.Content).Key
 		other := t.Number("SELECT id FROM learnings WHERE project = ? AND content_key = ? AND id <> ?", l.ProjectPath, key, id)
-		if other != 0 {
+		if e.Content != nil && other != 0 {
 			return l, memory.Errorf(memory.CodeConflict, "learning %d says the same", other).
 				WithHint("retire one of them: claude-mem learn retire " + strconv.FormatInt(id, 10))
 		}
-		t.Exec(`UPDATE learnings SET category = ?, content = ?, content_key = ?, confidence = ?, provenance = ?, is_active = ?, superseded_by = ?, updated_at = ?
-			WHERE id = ?`, l.Category, l.Content, key, l.Confidence, string(l.Provenance), l.Active, db.OrNull(l.SupersededBy), int64(t.Now()), id)
+		t.Exec(`UPDATE learnings SET category = ?, content = ?, content_key = iif(?, ?, content_key), confidence = ?, provenance = ?, is_active = ?, superseded_by = ?, updated_at = ?
+			WHERE id = ?`, l.Category, l.Content, e.Content != nil, key, l.Confidence, string(l.Provenance), l.Active, db.OrNull(l.SupersededBy), int64(t.Now()), id)
 		return supersedeContradicted(t, id), nil
 	})
 }

@@ -185,6 +185,7 @@ func (s *Records) EditObservation(ctx context.Context, id memory.ObservationID, 
 			return o, memory.Errorf(memory.CodeConflict, "the text of observation #%d was changed on the disk and is withheld", id).
 				WithHint("`claude-mem doctor --fix` repairs it if a backup has it")
 		}
+		before := ContentHash(&o)
 		set(&o.Title, e.Title)
 		set(&o.Narrative, e.Narrative)
 		set(&o.Facts, e.Facts)
@@ -195,7 +196,9 @@ func (s *Records) EditObservation(ctx context.Context, id memory.ObservationID, 
 			return o, memory.Errorf(memory.CodeInvalid, "an observation needs a title and a type").
 				WithHint("what is within <private> tags is not kept")
 		}
-		o.ContentHash = ContentHash(&o)
+		if hash := ContentHash(&o); hash != before {
+			o.ContentHash = hash
+		}
 		other := t.Number("SELECT id FROM observations WHERE session_id = ? AND content_hash = ? AND id <> ?", int64(o.Session), db.HashArg(o.ContentHash), int64(id))
 		if other != 0 {
 			return o, memory.Errorf(memory.CodeConflict, "observation #%d says the same", other).WithHint("delete one of them")

@@ -18,11 +18,14 @@ CREATE TABLE shared_records (
     mine    INTEGER NOT NULL DEFAULT 0,
     -- unsent is the count of the change that is in no file yet, 0 for none.
     unsent  INTEGER NOT NULL DEFAULT 0,
+    -- pending is 1 for a record that waits for another one: for what supersedes it, or for the text of one that says the same to change.
+    pending INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX shared_records_row ON shared_records (kind, id);
 CREATE INDEX shared_records_unsent ON shared_records (unsent) WHERE unsent > 0;
+CREATE INDEX shared_records_pending ON shared_records (kind, key) WHERE pending > 0;
 
 -- What a device knows of itself and of the others, as JSON.
 CREATE TABLE shared_state (

@@ -1,0 +1,97 @@
+package devices
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"claudemem/internal/memory"
+)
+
+// Two records that say the same, for a time or for good, are two records on every device.
+func TestSameText(t *testing.T) {
+	a, b, c := newMachine(t, "a"), newMachine(t, "b"), newMachine(t, "c")
+	folder, _ := share(t, a, b, c)
+	a.remember("port 8080")
+	a.remember("left")
+	a.remember("right")
+	rounds(2, a, b, c)
+	before := map[string]bool{}
+	names, err := files(folder)
+	a.must(err)
+	for _, name := range names {
+		before[name] = true
+	}
+	// b edits the first text, and a writes it again; c gets what a has written first.
+	b.edit("port", "port 9090")
+	b.sync()
+	late := map[string][]byte{}
+	names, err = files(folder)
+	a.must(err)
+	for _, name := range names {
+		if !before[name] {
+			late[name], err = os.ReadFile(filepath.Join(folder, name))
+			a.must(err)
+		}
+	}
+	a.sync()
+	a.remember("port 8080")
+	a.edit("left", "middle")
+	a.sync()
+	for name := range late {
+		a.must(os.Remove(filepath.Join(folder, name)))
+	}
+	c.edit("right", "middle")
+	c.sync()
+	if n := strings.Count(c.canonical(), `"title":"port 8080"`); n != 2 {
+		t.Errorf("the third device has the text %d times, want 2:\n%s", n, c.canonical())
+	}
+	for name, content := range late {
+		a.must(os.WriteFile(filepath.Join(folder, name), content, 0o600))
+	}
+	rounds(2, c, b, a)
+	same(t, a, b, c)
+	want := a.canonical()
+	for title, n := range map[string]int{"port 8080": 1, "port 9090": 1, "middle": 2} {
+		if got := strings.Count(want, `"title":"`+title+`"`); got != n {
+			t.Errorf("%q is there %d times, want %d", title, got, n)
+		}
+	}
+	// Each of the two can be pinned and forgotten for itself.
+	pinned := true
+	for _, m := range []*machine{a, b, c} {
+		all, err := m.store.Observations(t.Context(), memory.Query{})
+		m.must(err)
+		for i := range all {
+			_, err := m.store.EditObservation(t.Context(), all[i].ID, memory.ObservationEdit{Pinned: &pinned})
+			m.must(err)
+		}
+	}
+	c.forget("middle")
+	rounds(2, c, b, a)
+	same(t, a, b, c)
+	if n := strings.Count(a.canonical(), `"title":"middle"`); n != 1 {
+		t.Errorf("after one was forgotten %d are there, want 1", n)
+	}
+}
+
+// What was forgotten has no earlier text either, before the next exchange.
+func TestForgottenVersions(t *testing.T) {
+	a := newMachine(t, "a")
+	share(t, a)
+	a.remember("first")
+	a.sync()
+	a.edit("first", "second")
+	a.sync()
+	a.edit("second", "third")
+	a.sync()
+	id := a.find("third")
+	if versions, err := a.store.Versions(t.Context(), id); err != nil || len(versions) == 0 {
+		t.Fatalf("%v, %v", versions, err)
+	}
+	a.forget("third")
+	if versions, err := a.store.Versions(t.Context(), id); err != nil || len(versions) > 0 {
+		t.Errorf("%v, %v", versions, err)
+	}
+}
