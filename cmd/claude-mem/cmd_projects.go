@@ -14,6 +14,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/cmd/claude-mem/internal/transfer"
 	"claudemem/internal/capture/repo"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -40,7 +41,7 @@ a directory belong to another project.`,
 		Use:     "list",
 		Short:   "List projects, the most recently used first",
 		Example: "  claude-mem projects list\n  claude-mem projects list --json",
-	}), a.projectsMergeCommand(), a.projectsAliasCommand(), a.projectsUnaliasCommand())
+	}), a.projectsMergeCommand(), a.projectsAliasCommand(), a.projectsUnaliasCommand(), (&transfer.Verbs{App: a.App}).ProjectsLinkCommand())
 	return cmd
 }
 

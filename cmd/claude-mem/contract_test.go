@@ -351,7 +351,7 @@ var contractCases = []struct{ command, args string }{
 
 // contractScripts are the commands that need processes of their own: scenarios check them.
 var contractScripts = []string{"claude-mem demo", "claude-mem open", "claude-mem worker start", "claude-mem worker restart", "claude-mem worker status", "claude-mem worker logs",
-	"claude-mem sync init", "claude-mem sync join", "claude-mem sync now", "claude-mem sync retire", "claude-mem sync rekey", "claude-mem sync status", "claude-mem sync devices", "claude-mem sync leave"}
+	"claude-mem sync init", "claude-mem sync join", "claude-mem sync now", "claude-mem projects link", "claude-mem sync retire", "claude-mem sync rekey", "claude-mem sync status", "claude-mem sync devices", "claude-mem sync leave"}
 
 // neverSeen are documented fields of states that a test does not make.
 var neverSeen = map[string]string{

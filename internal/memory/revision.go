@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Revision orders the edits of one field of a record on several devices without clocks: Count is above
@@ -73,7 +74,7 @@ func (s *Shared) Merge(other *Shared) {
 		*s = Shared{Kind: s.Kind, Key: s.Key, Gone: true}
 		return
 	}
-	s.ULID, s.Project, s.Session = least(s.ULID, other.ULID), least(s.Project, other.Project), least(s.Session, other.Session)
+	s.ULID, s.Project, s.Session = least(s.ULID, other.ULID), FirstIdentity(s.Project, other.Project), least(s.Session, other.Session)
 	for _, v := range other.Versions {
 		s.addVersion(v)
 	}
@@ -98,6 +99,21 @@ func least[T ~string](a, b T) T {
 		return max(a, b)
 	}
 	return min(a, b)
+}
+
+// NamedProject begins the identity that a person has given to a project.
+const NamedProject = "named:"
+
+// FirstIdentity returns that of two identities of a project by which it goes: one that a person has given, else the smaller one; ""
+// is none.
+func FirstIdentity(a, b string) string {
+	if named := strings.HasPrefix(a, NamedProject); a != "" && b != "" && named != strings.HasPrefix(b, NamedProject) {
+		if named {
+			return a
+		}
+		return b
+	}
+	return least(a, b)
 }
 
 // Edit gives a field a new value and revision.

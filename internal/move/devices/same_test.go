@@ -95,3 +95,41 @@ func TestForgottenVersions(t *testing.T) {
 		t.Errorf("%v, %v", versions, err)
 	}
 }
+
+// A directory without a repository, and one that moved to another host, are one project with those of the same name elsewhere.
+func TestLink(t *testing.T) {
+	a, b := newMachine(t, "ada"), newMachine(t, "bob")
+	a.options.Identify = func(string) string { return "github.com/old/tally" }
+	b.options.Identify = func(string) string { return "" }
+	a.remember("of a")
+	b.remember("of b")
+	share(t, a, b)
+	rounds(2, a, b)
+	projects := func(m *machine) map[string]bool {
+		all, err := m.store.Observations(t.Context(), memory.Query{})
+		m.must(err)
+		found := map[string]bool{}
+		for i := range all {
+			found[all[i].ProjectPath] = true
+		}
+		return found
+	}
+	if got := projects(b); len(got) != 2 {
+		t.Fatalf("before they are linked: %v", got)
+	}
+	for _, m := range []*machine{a, b} {
+		if _, err := Link(t.Context(), m.store, m.options, m.project, ""); memory.CodeOf(err) != memory.CodeInvalid {
+			t.Errorf("no name: %v", err)
+		}
+		_, err := Link(t.Context(), m.store, m.options, m.project, "tally")
+		m.must(err)
+	}
+	a.remember("later")
+	rounds(2, a, b)
+	same(t, a, b)
+	for _, m := range []*machine{a, b} {
+		if got := projects(m); len(got) != 1 || !got[m.project] {
+			t.Errorf("%s has %v, want one project %s", m.dir, got, m.project)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -438,6 +439,25 @@ func (s *syncing) retire(device string, last int) {
 	if old, retired := s.own.Retired[device]; device != s.own.Device && (!retired || last < old) {
 		s.own.Retired[device] = last
 	}
+}
+
+// longestName bounds the name of a project.
+const longestName = 100
+
+// Link calls a project by a name on this device: the records of projects of this name are one project's on all devices. CodeInvalid
+// for a name that cannot be one.
+func Link(ctx context.Context, store Store, o Options, project, name string) (Report, error) {
+	if name == "" || len(name) > longestName || name != text.Line(name) || project == "" {
+		return Report{}, memory.Errorf(memory.CodeInvalid, "the name of a project is a line of up to %d bytes", longestName)
+	}
+	s, err := begin(ctx, store, o)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := store.SetIdentities(ctx, s.own.Device, map[string]string{project: memory.NamedProject + name}); err != nil {
+		return Report{}, err
+	}
+	return s.report, s.noted(ctx, s.run(ctx))
 }
 
 // Rekey begins a new epoch: with a secret that is typed on each of the other devices. What is written with the old

@@ -153,6 +153,8 @@ func (d *deviceSync) do(ctx context.Context, r api.DevicesRequest) (answer api.D
 		report, err = devices.Rekey(ctx, d.store, o)
 	case "retire":
 		report, err = devices.Retire(ctx, d.store, o, r.Device)
+	case "link":
+		report, err = devices.Link(ctx, d.store, o, r.Project, r.Name)
 	default:
 		err = memory.Errorf(memory.CodeInvalid, "there is no action %.40q", r.Action)
 	}

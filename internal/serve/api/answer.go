@@ -263,12 +263,14 @@ type BackfillAnswer struct {
 const BackfillPath = "/api/admin/backfill"
 
 // DevicesRequest asks for a sync with the other devices of the memory now, or with an action to change which there are:
-// "retire" a device, or "rekey" the folder.
+// "retire" a device, "rekey" the folder, or "link" a project to a name.
 type DevicesRequest struct {
 	Action string `json:"action,omitempty"`
 	Device string `json:"device,omitempty"`
 	// Project is a directory whose project has perhaps no records yet: those that wait for it become its.
 	Project string `json:"project,omitempty"`
+	// Name is what Project is to be called on all devices.
+	Name string `json:"name,omitempty"`
 }
 
 // DevicesAnswer counts the records that a sync has sent and received, and those of them that were not here.

@@ -256,6 +256,27 @@ read for ever.`,
 	})
 }
 
+// ProjectsLinkCommand returns the command `claude-mem projects link`: call a project by the same name on several machines.
+func (a *Verbs) ProjectsLinkCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "link DIR NAME",
+		Short: "Make a directory the same project on all of your machines",
+		Long: `Call the project of DIR by NAME on this machine. Typed with the same NAME on each of your machines
+(` + "`claude-mem sync`" + `), it makes one project of directories that no remote and no first commit tells to be
+one.`,
+		Example: "  claude-mem projects link ~/notes notes",
+		Args:    cli.Args(cobra.ExactArgs(2)),
+	}
+	a.JSONFlag(cmd)
+	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		project, err := a.ProjectNamed(given[0])
+		if err != nil {
+			return err
+		}
+		return a.syncNow(ctx, dataDir, api.DevicesRequest{Action: "link", Project: project, Name: given[1]})
+	})
+}
+
 func (a *Verbs) syncLeaveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "leave",

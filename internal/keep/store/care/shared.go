@@ -351,7 +351,7 @@ func readIdentities(ctx context.Context, q db.QueryOnly, device string) (*identi
 	aliases, err := db.Pairs[string, string](ctx, q, "SELECT path, project FROM project_aliases")
 	i := &identities{device, map[string]string{}, path, aliases}
 	for identity, path := range path {
-		if old := i.of[path]; old == "" || identity < old {
+		if old := i.of[path]; memory.FirstIdentity(identity, old) == identity {
 			i.of[path] = identity
 		}
 	}
@@ -405,6 +405,10 @@ func (s *Care) SetIdentities(ctx context.Context, device string, of map[string]s
 		for path, identity := range of {
 			if old := known.path[identity]; old == path || of[old] == identity {
 				continue
+			}
+			if strings.HasPrefix(identity, memory.NamedProject) {
+				t.Exec(`UPDATE shared_records SET project = ?, mine = 1, unsent = 1 WHERE NOT gone AND project NOT GLOB ? AND project IN (SELECT identity FROM project_identities WHERE path = ?)`,
+					identity, memory.NamedProject+"*", path)
 			}
 			t.Exec("INSERT OR REPLACE INTO project_identities (identity, path) VALUES (?, ?)", identity, path)
 			known.path[identity] = path
