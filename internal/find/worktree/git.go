@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -166,27 +165,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 // own configuration, which lists the directories that the user trusts. It has no
 // other GIT_* variables, which could name another repository, and no locale.
 func environ() []string {
-	env := []string{
+	return append(procgroup.Environ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR"),
 		"LC_ALL=C",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_OPTIONAL_LOCKS=0",
 		// Do not fetch a commit that a partial clone lacks. Old versions of git do not
 		// know the first variable; the second forbids all protocols.
 		"GIT_NO_LAZY_FETCH=1",
-		"GIT_ALLOW_PROTOCOL=none",
-	}
-	for _, entry := range os.Environ() {
-		name, _, _ := strings.Cut(entry, "=")
-		if runtime.GOOS == "windows" {
-			name = strings.ToUpper(name)
-		}
-		switch name {
-		case "PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR",
-			"SYSTEMROOT", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TEMP", "TMP":
-			env = append(env, entry)
-		}
-	}
-	return env
+		"GIT_ALLOW_PROTOCOL=none")
 }
 
 // RootCommit returns the first commit of the repository of a directory, the same in all of its clones: "" for a directory
