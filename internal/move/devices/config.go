@@ -1,6 +1,8 @@
 package devices
 
 import (
+	"cmp"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
@@ -24,6 +26,8 @@ const configName = "devices.json"
 type Config struct {
 	Memory string `json:"memory"`
 	Folder string `json:"folder"`
+	// Remote is the address of the git repository by which the folder travels, "" if something else synchronises it.
+	Remote string `json:"remote,omitempty"`
 	// Label is what people call the device.
 	Label string `json:"label"`
 	// Seed is that of the device's key, in hex.
@@ -95,12 +99,15 @@ func (e *Epoch) secret() (s secret) {
 	return s
 }
 
+// Place is where a memory is shared: a folder, and the address of the git repository by which it travels, if one does.
+type Place struct{ Folder, Remote string }
+
 // newConfig returns the configuration of a new device.
-func newConfig(folder, label string) (*Config, error) {
-	folder, err := filepath.Abs(folder)
+func newConfig(at Place, label string) (*Config, error) {
+	folder, err := filepath.Abs(at.Folder)
 	seed := make([]byte, ed25519.SeedSize)
 	_, _ = rand.Read(seed) // never fails
-	return &Config{Folder: folder, Label: label, Seed: hex.EncodeToString(seed)}, err
+	return &Config{Folder: folder, Remote: at.Remote, Label: label, Seed: hex.EncodeToString(seed)}, err
 }
 
 // files returns the names of our files in a folder, sorted. CodeStorage if it cannot be read.
@@ -118,18 +125,21 @@ func files(folder string) ([]string, error) {
 	return names, nil
 }
 
-// Init has a data directory share its memory by a folder, and returns the words of the secret: they are
+// Init has a data directory share its memory at a place, and returns the words of the secret: they are
 // shown once. CodeConflict if it shares it already, or another memory is in the folder.
-func Init(dataDir, folder, label string) ([]string, error) {
+func Init(ctx context.Context, dataDir string, at Place, label string) ([]string, error) {
 	if Joined(dataDir) {
 		return nil, memory.Errorf(memory.CodeConflict, "this memory is shared already").WithHint("`claude-mem sync status` shows by which folder, `claude-mem sync leave` ends it")
 	}
-	c, err := newConfig(folder, label)
+	c, err := newConfig(at, label)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
 		return nil, memory.Errorf(memory.CodeStorage, "make the folder: %w", err)
+	}
+	if err := c.bring(ctx, dataDir); err != nil {
+		return nil, err
 	}
 	if names, err := files(c.Folder); err != nil || len(names) > 0 {
 		if err == nil {
@@ -144,23 +154,26 @@ func Init(dataDir, folder, label string) ([]string, error) {
 	return s.words(), c.save(dataDir)
 }
 
-// Join has a data directory share the memory in a folder, whose secret the words are. One that shares it
-// already gets a new epoch. CodeInvalid for other words than those of the folder.
-func Join(dataDir, folder, label, sheet string) error {
+// Join has a data directory share the memory at a place, whose secret the words are. One that shares it
+// already gets a new epoch, and keeps its remote unless there is another one. CodeInvalid for other words than those of the folder.
+func Join(ctx context.Context, dataDir string, at Place, label, sheet string) error {
 	s, err := parseWords(sheet)
 	if err != nil {
 		return err
 	}
-	c, err := newConfig(folder, label)
+	c, err := newConfig(at, label)
 	if err != nil {
 		return err
 	}
 	if Joined(dataDir) {
-		folder := c.Folder
+		fresh := c
 		if c, err = Load(dataDir); err != nil {
 			return err
 		}
-		c.Folder = folder
+		c.Folder, c.Remote = fresh.Folder, cmp.Or(fresh.Remote, c.Remote)
+	}
+	if err := c.bring(ctx, dataDir); err != nil {
+		return err
 	}
 	first, err := findFile(c.Folder, s)
 	if err != nil {
@@ -210,5 +223,5 @@ func Leave(dataDir string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNotJoined
 	}
-	return err
+	return errors.Join(err, os.RemoveAll(filepath.Join(dataDir, cloneName)))
 }

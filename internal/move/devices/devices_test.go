@@ -135,13 +135,13 @@ func (m *machine) canonical() string {
 func share(t *testing.T, machines ...*machine) (folder string, sheet string) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "folder")
-	words, err := Init(machines[0].dir, folder, "first")
+	words, err := Init(t.Context(), machines[0].dir, Place{Folder: folder}, "first")
 	if err != nil {
 		t.Fatal(err)
 	}
 	machines[0].sync()
 	for i, m := range machines[1:] {
-		m.must(Join(m.dir, folder, fmt.Sprint("machine ", i+2), strings.Join(words, " ")))
+		m.must(Join(t.Context(), m.dir, Place{Folder: folder}, fmt.Sprint("machine ", i+2), strings.Join(words, " ")))
 		m.sync()
 	}
 	return folder, strings.Join(words, " ")
@@ -241,7 +241,7 @@ func TestForgottenOnDevices(t *testing.T) {
 	c.remember("other")
 	cfg, err := Load(a.dir)
 	a.must(err)
-	c.must(Join(c.dir, cfg.Folder, "c", sheet))
+	c.must(Join(t.Context(), c.dir, Place{Folder: cfg.Folder}, "c", sheet))
 	rounds(2, c, a, b)
 	same(t, a, b, c)
 }
@@ -344,7 +344,7 @@ func TestFolderFaults(t *testing.T) {
 	cfg, err := Load(a.dir)
 	a.must(err)
 	s := cfg.current().secret()
-	c.must(Join(c.dir, folder, "eve", strings.Join(s.words(), " ")))
+	c.must(Join(t.Context(), c.dir, Place{Folder: folder}, "eve", strings.Join(s.words(), " ")))
 	c.sync()
 	rounds(1, a, b, c)
 	same(t, a, b, c)

@@ -9,5 +9,5 @@
 // another's name. A file is taken in whole or not at all, in any order and however often it comes. What is in the folder
 // is foreign: sizes are bounded, no path of a file is followed, texts are redacted again. Nothing local waits for it.
 //
-// Place in the flow: daemon calls Sync, in the worker or in a command; store/care notes edits and merges.
+// Place in the flow: git.go moves the files between the folder and a remote, around a Sync. daemon calls Sync, in the worker or in a command; store/care notes edits and merges.
 package devices

@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 	stranger := newMachine(t, "eve")
 	stranger.remember("of a stranger")
 	strange := filepath.Join(t.TempDir(), "strange")
-	if _, err := Init(stranger.dir, strange, "eve"); err != nil {
+	if _, err := Init(t.Context(), stranger.dir, Place{Folder: strange}, "eve"); err != nil {
 		t.Fatal(err)
 	}
 	stranger.sync()
@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 	a.must(err)
 	cfg, err := Load(a.dir)
 	a.must(err)
-	other, err := newConfig(folder, "other")
+	other, err := newConfig(Place{Folder: folder}, "other")
 	a.must(err)
 	forged, err := seal(s, other.key(), &Header{Memory: cfg.Memory, Device: cfg.Device(), Epoch: 1, Number: 99, Live: []int{99}}, nil)
 	a.must(err)
@@ -113,7 +113,7 @@ func TestRefused(t *testing.T) {
 				put(name, content)
 			}
 			m := newMachine(t, "bob")
-			m.must(Join(m.dir, copied, "bob", sheet))
+			m.must(Join(t.Context(), m.dir, Place{Folder: copied}, "bob", sheet))
 			tt.change(put)
 			r := m.sync()
 			if !slices.ContainsFunc(r.Refused, func(r Refused) bool { return strings.Contains(r.Reason, tt.want) }) {
@@ -133,7 +133,7 @@ func TestRefused(t *testing.T) {
 	}
 	t.Run("old copy", func(t *testing.T) {
 		b := newMachine(t, "bob")
-		b.must(Join(b.dir, folder, "bob", sheet))
+		b.must(Join(t.Context(), b.dir, Place{Folder: folder}, "bob", sheet))
 		b.sync()
 		var o own
 		a.must(a.store.SharedState(t.Context(), "own", &o))
@@ -179,10 +179,10 @@ func TestRekey(t *testing.T) {
 	if refused := a.sync().Refused; len(refused) != 2 || !strings.Contains(refused[0].Reason, "old words") {
 		t.Errorf("refused %+v", refused)
 	}
-	if memory.CodeOf(Join(b.dir, folder, "bob", strings.Join(r.Words[1:], " ")+" dito")) != memory.CodeInvalid {
+	if memory.CodeOf(Join(t.Context(), b.dir, Place{Folder: folder}, "bob", strings.Join(r.Words[1:], " ")+" dito")) != memory.CodeInvalid {
 		t.Error("wrong words are taken")
 	}
-	b.must(Join(b.dir, folder, "bob", strings.Join(r.Words, " ")))
+	b.must(Join(t.Context(), b.dir, Place{Folder: folder}, "bob", strings.Join(r.Words, " ")))
 	rounds(2, b, a)
 	same(t, a, b)
 	if a.find("of the lost") != 0 || a.find("of b meanwhile") == 0 || b.find("after") == 0 {
@@ -222,7 +222,7 @@ func TestRekeyFault(t *testing.T) {
 	a.must(os.Rename(folder+"-away", folder))
 	a.remember("after")
 	a.sync()
-	b.must(Join(b.dir, folder, "bob", strings.Join(r.Words, " ")))
+	b.must(Join(t.Context(), b.dir, Place{Folder: folder}, "bob", strings.Join(r.Words, " ")))
 	b.sync()
 	if b.find("after") == 0 {
 		t.Error("the new words do not open what was written after the folder was back")

@@ -49,7 +49,7 @@ func TestPadded(t *testing.T) {
 // FuzzOpen: no file makes open panic or read for ever.
 func FuzzOpen(f *testing.F) {
 	var s secret
-	c, err := newConfig(".", "x")
+	c, err := newConfig(Place{Folder: "."}, "x")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 // Status is what a device knows of itself and of the others.
 type Status struct {
 	Folder string `json:"folder"`
+	// Remote is the address of the git repository by which the folder travels.
+	Remote string `json:"remote,omitempty"`
 	Device string `json:"device"`
 	Label  string `json:"label"`
 	// SyncedAt is when it last looked, Fault how that failed.
@@ -50,7 +52,7 @@ func ReadStatus(ctx context.Context, store StateReader, dataDir string) (*Status
 	var o own
 	peers, refused := map[string]*peer{}, map[string]Refused{}
 	err = cmp.Or(store.SharedState(ctx, "own", &o), store.SharedState(ctx, "peers", &peers), store.SharedState(ctx, "refused", &refused))
-	s := &Status{Folder: cfg.Folder, Device: cfg.Device(), Label: cfg.Label, Devices: []Device{}, Refused: []Refused{}}
+	s := &Status{Folder: cfg.Folder, Remote: cfg.Remote, Device: cfg.Device(), Label: cfg.Label, Devices: []Device{}, Refused: []Refused{}}
 	if err != nil || o.Device != s.Device {
 		return s, err
 	}

@@ -152,7 +152,7 @@ func Sync(ctx context.Context, store Store, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return s.report, s.noted(ctx, s.run(ctx))
+	return s.report, s.noted(ctx, s.exchange(ctx))
 }
 
 // begin reads what is known.
@@ -481,7 +481,7 @@ func Rekey(ctx context.Context, store Store, o Options) (Report, error) {
 		return Report{}, err
 	}
 	// The words are returned whatever happens: this device has begun with them.
-	if err := s.noted(ctx, s.run(ctx)); err != nil {
+	if err := s.noted(ctx, s.exchange(ctx)); err != nil {
 		s.report.Fault = err.Error()
 	}
 	s.report.Words = fresh.words()
@@ -510,5 +510,5 @@ func Retire(ctx context.Context, store Store, o Options, device string) (Report,
 	if err := s.writeFile(ctx, nil, care.SharedPage{}, nil); err != nil {
 		return Report{}, err
 	}
-	return s.report, s.noted(ctx, s.run(ctx))
+	return s.report, s.noted(ctx, s.exchange(ctx))
 }

@@ -26,7 +26,9 @@ func checkDevices(ctx context.Context, e *exam) ([]Finding, string) {
 		return nil, unread(err)
 	}
 	var list []Finding
-	if status.Fault != "" {
+	if _, err := devices.GitProgram(); status.Remote != "" && err != nil {
+		list = append(list, e.found("devices-git", err.Error()))
+	} else if status.Fault != "" {
 		list = append(list, e.found("devices-failed", "the exchange with other devices failed: "+status.Fault))
 	}
 	if n := len(status.Refused); n > 0 {

@@ -240,6 +240,7 @@ func Checks() []Check {
 		}},
 		{"devices", reading, inDataDir(checkDevices), []Kind{
 			{"devices-failed", Warn, "claude-mem sync now", ""},
+			{"devices-git", Warn, "install git, then claude-mem sync now", ""},
 			{"devices-refused", Warn, "claude-mem sync status", ""},
 			{"devices-missing", Warn, "claude-mem sync devices", ""},
 			{"devices-key", Fail, "claude-mem sync leave, then claude-mem sync join with the sheet of words", ""},

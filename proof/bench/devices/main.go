@@ -83,7 +83,7 @@ func run(ctx context.Context, dir string, n int) (missed bool, err error) {
 		return false, err
 	}
 	folder := filepath.Join(dir, "folder")
-	words, err := devices.Init(a.options.DataDir, folder, "a")
+	words, err := devices.Init(ctx, a.options.DataDir, devices.Place{Folder: folder}, "a")
 	if err != nil {
 		return false, err
 	}
@@ -91,7 +91,7 @@ func run(ctx context.Context, dir string, n int) (missed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := devices.Join(b.options.DataDir, folder, "b", strings.Join(words, " ")); err != nil {
+	if err := devices.Join(ctx, b.options.DataDir, devices.Place{Folder: folder}, "b", strings.Join(words, " ")); err != nil {
 		return false, err
 	}
 	received, err := b.sync(ctx)

@@ -27,8 +27,8 @@ func (a *Verbs) SyncCommand() *cobra.Command {
 		Use:   "sync",
 		Short: "Have one memory on all of your machines",
 		Long: `Share this memory with your other machines by a folder that something else synchronises:
-Syncthing, a cloud drive, a mounted disk. What is in the folder is encrypted; the key is a
-sheet of 24 words that is never in it. The worker sends what is new after some seconds and looks
+Syncthing, a cloud drive, a mounted disk; or by a git repository, which claude-mem then fetches
+and pushes by itself. What is in the folder is encrypted; the key is a sheet of 24 words that is never in it. The worker sends what is new after some seconds and looks
 every minute. Nothing waits for the folder. docs/devices.md says what is protected, and what is not.`,
 		Example: "  claude-mem sync init ~/Sync/memory\n  claude-mem sync join ~/Sync/memory\n  claude-mem sync status",
 	}
@@ -37,21 +37,30 @@ every minute. Nothing waits for the folder. docs/devices.md says what is protect
 
 func (a *Verbs) syncInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "init DIR",
+		Use:   "init DIR [--git [ADDRESS]]",
 		Short: "Share this memory by a folder",
 		Long: `Make a key, print it as a sheet of 24 words, and write the memory into DIR, encrypted.
 The words are shown once. Write them down: who has them and the folder can read the memory, and
-without them no machine can join. On each other machine: claude-mem sync join DIR`,
-		Example: "  claude-mem sync init ~/Sync/memory",
-		Args:    cli.Args(cobra.ExactArgs(1)),
+without them no machine can join. On each other machine: claude-mem sync join DIR
+
+With --git the files travel by the branch claude-mem of a repository: of ADDRESS, else of the
+remote origin of the clone in DIR. It has to take pushes without a question (ssh with a key, or
+~/.netrc), also those that replace the branch: git's configuration and hooks have no part in it.`,
+		Example: "  claude-mem sync init ~/Sync/memory\n  claude-mem sync init ~/.memory --git git@example.com:ada/memory.git",
+		Args:    cli.Args(cobra.RangeArgs(1, 2)),
 	}
 	a.JSONFlag(cmd)
+	byGit := gitFlag(cmd)
 	label := cmd.Flags().String("name", "", "what this machine is called; its host name unless given")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		if err := os.MkdirAll(dataDir, 0o700); err != nil {
 			return memory.Errorf(memory.CodeStorage, "make data directory: %w", err)
 		}
-		sheet, err := devices.Init(dataDir, given[0], deviceLabel(*label))
+		at, err := placeOf(ctx, given, *byGit)
+		if err != nil {
+			return err
+		}
+		sheet, err := devices.Init(ctx, dataDir, at, deviceLabel(*label))
 		if err != nil {
 			return err
 		}
@@ -60,12 +69,41 @@ without them no machine can join. On each other machine: claude-mem sync join DI
 		if err != nil { // the words are shown all the same: they are made
 			a.Note("The folder could not be written yet; the worker tries again.")
 		}
+		if at.Remote != "" {
+			a.Note("What is forgotten leaves the branch with the next complete set. The remote keeps the encrypted files of earlier commits until it collects them, and clones keep them for good.")
+		}
 		return cmp.Or(a.Show(answer, func(p *print.Printer) {
 			p.Printf("%s records written to the folder. The words of its key, shown this once:\n\n", text.Grouped(answer.Sent))
 			printSheet(p, sheet)
-			p.Printf("\nWrite them down. On your other machine: claude-mem sync join %s\n", cli.ShellWord(given[0]))
+			p.Printf("\nWrite them down. On your other machine: claude-mem sync join %s\n", joinWords(given[0], at))
 		}), err)
 	})
+}
+
+// gitFlag adds the flag by which a folder travels by git.
+func gitFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("git", false, "exchange by git: with the repository ADDRESS, else with the remote origin of the clone in DIR")
+}
+
+// placeOf returns where a memory is shared: arguments are a folder and the address of a repository. CodeInvalid for an address without --git.
+func placeOf(ctx context.Context, given []string, byGit bool) (at devices.Place, err error) {
+	at.Folder = given[0]
+	if !byGit {
+		if len(given) > 1 {
+			return at, memory.Errorf(memory.CodeInvalid, "%.60q is more than a folder", given[1]).WithHint("--git exchanges by a repository")
+		}
+		return at, nil
+	}
+	at.Remote, err = devices.GitAddress(ctx, at.Folder, append(given, "")[1])
+	return at, err
+}
+
+// joinWords returns what `claude-mem sync join` is told on another machine.
+func joinWords(folder string, at devices.Place) string {
+	if at.Remote == "" {
+		return cli.ShellWord(folder)
+	}
+	return cli.ShellWord(folder) + " --git " + cli.ShellWord(at.Remote)
 }
 
 // printSheet prints the words of a key, six a line.
@@ -84,17 +122,22 @@ func deviceLabel(given string) string {
 
 func (a *Verbs) syncJoinCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "join DIR",
+		Use:   "join DIR [--git [ADDRESS]]",
 		Short: "Join the memory in a folder, with the words of its key",
 		Long: `Join the memory that another of your machines has in DIR. The 24 words of its sheet are read from
 standard input. Then both machines have the records of both. After ` + "`sync rekey`" + ` on another
-machine the same command takes the new words.`,
+machine the same command takes the new words. --git is that of ` + "`sync init`" + `.`,
 		Example: "  claude-mem sync join ~/Sync/memory\n  claude-mem sync join ~/Sync/memory < sheet.txt",
-		Args:    cli.Args(cobra.ExactArgs(1)),
+		Args:    cli.Args(cobra.RangeArgs(1, 2)),
 	}
 	a.JSONFlag(cmd)
+	byGit := gitFlag(cmd)
 	label := cmd.Flags().String("name", "", "what this machine is called; its host name unless given")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+		at, err := placeOf(ctx, given, *byGit)
+		if err != nil {
+			return err
+		}
 		if print.IsTerminal(a.Stdin) {
 			a.Note("Type the 24 words of the sheet, on one line or on several:")
 		}
@@ -105,7 +148,7 @@ machine the same command takes the new words.`,
 		if err := os.MkdirAll(dataDir, 0o700); err != nil {
 			return memory.Errorf(memory.CodeStorage, "make data directory: %w", err)
 		}
-		if err := devices.Join(dataDir, given[0], deviceLabel(*label), sheet); err != nil {
+		if err := devices.Join(ctx, dataDir, at, deviceLabel(*label), sheet); err != nil {
 			return err
 		}
 		return a.syncNow(ctx, dataDir, api.DevicesRequest{Project: currentProject()})
@@ -178,6 +221,9 @@ func (a *Verbs) syncStatusCommand() *cobra.Command {
 		status, err := daemon.DevicesStatus(ctx, dataDir)
 		return a.Done(status, err, func(p *print.Printer) {
 			p.Printf("folder   %s\n", print.Line(status.Folder, 0))
+			if status.Remote != "" {
+				p.Printf("remote   %s\n", print.Line(status.Remote, 0))
+			}
 			p.Printf("this     %s (%s)\n", print.Line(status.Label, 60), status.Device)
 			synced := "never"
 			if status.SyncedAt != 0 {
