@@ -105,6 +105,8 @@ type Event struct {
 	Source string `json:"source,omitempty"`
 	// Reason is why a session ended.
 	Reason string `json:"reason,omitempty"`
+	// Transcript is the file of a session that ended, as its host names it. It is not stored.
+	Transcript string `json:"transcript,omitempty"`
 
 	// Backfill says that the event was read from a transcript, and who may distil it; "" for
 	// one that a hook has reported.

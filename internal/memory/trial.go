@@ -16,6 +16,8 @@ type Trial struct {
 	EndedAt   Millis `json:"ended_at_epoch,omitempty"`
 	// Lifted: a person has had the session that asks given its block all the same (SourceNow).
 	Lifted bool `json:"-"`
+	// Forked is the arm of the session that the one that asks was forked from, "" for one that was not.
+	Forked Arm `json:"-"`
 	// Places are those that were switched, by PlaceName, with the time of that.
 	Places map[string]Millis `json:"-"`
 }

@@ -200,12 +200,15 @@ func (p *payload) keepOwnFields() {
 	}
 }
 
-// locate sets project, worktree, branch and commit. The project is where the host
+// locate sets project, worktree, branch and commit, and the transcript of a session of Claude Code that ends. The project is where the host
 // was started, by the payload or CLAUDE_PROJECT_DIR, wherever a command has changed to since.
 func (r *run) locate(p *payload) {
 	e := &p.event
 	p.projectDir = cmp.Or(p.projectDir, runes.FirstBytes(r.Getenv("CLAUDE_PROJECT_DIR"), longestPath))
 	id := repo.Identify(p.projectDir, e.Cwd)
+	if e.Kind == memory.KindSessionEnd && r.Host == memory.HostClaudeCode {
+		e.Transcript = runes.FirstBytes(p.transcript, longestPath)
+	}
 	e.ProjectPath, e.WorktreeRoot, e.Branch, e.HeadCommit = id.Project, id.WorktreeRoot, id.Branch, id.HeadCommit
 }
 

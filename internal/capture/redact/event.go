@@ -34,12 +34,12 @@ func Event(e *memory.Event, withheld glob.Set) map[string]int {
 // Texts returns pointers to the plain texts of an event: all fields except JSON,
 // our own ids and our own words, and the names of the session (Host, HostSessionID), which intake
 // makes safe.
-func Texts(e *memory.Event) [15]*string {
-	return [15]*string{
+func Texts(e *memory.Event) [16]*string {
+	return [16]*string{
 		&e.Prompt, &e.LastAssistantMessage, &e.ToolError,
 		&e.ProjectPath, &e.WorktreeRoot, &e.Cwd, &e.Branch, &e.HeadCommit,
 		&e.ToolName, &e.ToolUseID, &e.AgentID, &e.AgentType, &e.PromptID,
-		&e.Source, &e.Reason,
+		&e.Source, &e.Reason, &e.Transcript,
 	}
 }
 

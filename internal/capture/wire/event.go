@@ -22,7 +22,7 @@ type member struct {
 
 // membersOf returns the members of e's JSON form in the order in which they are written: one for each
 // field of the type.
-func membersOf(e *memory.Event) [26]member {
+func membersOf(e *memory.Event) [27]member {
 	return [...]member{
 		{"delivery_id", &e.DeliveryID, true},
 		{"kind", (*string)(&e.Kind), true},
@@ -49,6 +49,7 @@ func membersOf(e *memory.Event) [26]member {
 		{"last_assistant_message", &e.LastAssistantMessage, false},
 		{"source", &e.Source, false},
 		{"reason", &e.Reason, false},
+		{"transcript", &e.Transcript, false},
 		{"backfill", (*string)(&e.Backfill), false},
 	}
 }

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -45,8 +46,8 @@ func Draw(t *memory.Trial, in *memory.Injection, key string) {
 	}
 }
 
-// Withheld returns the arm of a session, and whether it is kept from what the memory says.
+// Withheld returns the arm of a session, that of the original for a fork, and whether it is kept from what the memory says.
 func Withheld(t *memory.Trial, host memory.Host, session string) (arm memory.Arm, withheld bool) {
-	arm = ArmOf(t, host, session)
+	arm = cmp.Or(t.Forked, ArmOf(t, host, session))
 	return arm, arm != "" && arm != memory.ArmMemory && !t.Lifted
 }

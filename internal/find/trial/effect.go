@@ -58,8 +58,11 @@ func Compare(arm, other memory.Arm) *Comparison {
 	return &Comparison{arm: arm, other: other, expected: expectations{of: map[string]*sum{}}}
 }
 
-// Add adds the result of the session that ended next.
+// Add adds the result of the session that ended next. One whose value is NaN is left out.
 func (c *Comparison) Add(r Result) {
+	if math.IsNaN(r.Value) {
+		return
+	}
 	weighted := r.Value - c.expected.next(r.Project, r.Value)
 	switch r.Arm {
 	case c.arm:

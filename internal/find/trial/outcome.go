@@ -18,6 +18,8 @@ const (
 	mostFailed      = 100
 	mostTurns       = 20
 	mostMinutes     = 120
+	mostAgain       = 100
+	mostTokens      = 100_000_000
 )
 
 // Outcome is a number that a session ends with.
@@ -25,6 +27,7 @@ type Outcome struct {
 	Name string
 	// Ratio outcomes are compared by their logarithms: an effect is a factor.
 	Ratio bool
+	// value is NaN for a session of which it is not known.
 	value func(*accounts.TrialSession) float64
 }
 
@@ -40,6 +43,18 @@ var Outcomes = []Outcome{
 	{"failed calls", true, func(s *accounts.TrialSession) float64 { return math.Log1p(float64(min(s.Failed, mostFailed))) }},
 	{"turns to a passing check", true, func(s *accounts.TrialSession) float64 { return math.Log1p(first(float64(s.PassedIn), mostTurns)) }},
 	{"minutes to the first edit", true, func(s *accounts.TrialSession) float64 { return math.Log1p(first(s.EditedAfter.Minutes(), mostMinutes)) }},
+	{"files read again", true, func(s *accounts.TrialSession) float64 { return known(s.Reread, mostAgain) }},
+	{"failed commands repeated", true, func(s *accounts.TrialSession) float64 { return known(s.Repeated, mostAgain) }},
+	{"edits taken back", true, func(s *accounts.TrialSession) float64 { return known(s.Reverted, mostAgain) }},
+	{"tokens", true, func(s *accounts.TrialSession) float64 { return known(s.Tokens, mostTokens) }},
+}
+
+// known returns the logarithm of a number, at most most; NaN for -1.
+func known(n, most int) float64 {
+	if n < 0 {
+		return math.NaN()
+	}
+	return math.Log1p(float64(min(n, most)))
 }
 
 // first returns when something came first, at most most, which stands for never too: 0.

@@ -12,7 +12,7 @@ import (
 // drawnAt makes up n moments at files of the projects in turn, at which giving the lines adds to the logarithm of the calls
 // of the turn what effect says of the project. Lots are drawn as the reminder draws them.
 func drawnAt(t *memory.Trial, n int, projects []string, effect func(project string) float64) (texts []accounts.Given) {
-	p := newPerson(1, 0)
+	p := newPerson(1)
 	for i := range n {
 		project := projects[i%len(projects)]
 		in := memory.Injection{Host: memory.HostClaudeCode, HostSessionID: fmt.Sprint("s", i/5), ProjectPath: project, Source: "file"}

@@ -117,7 +117,7 @@ func TestMoments(t *testing.T) {
 	for name, effect := range map[string]float64{"nothing": 0, "half": -.7} {
 		claims, found := 0, 0
 		for run := range runs {
-			p := newPerson(uint64(run), 0)
+			p := newPerson(uint64(run))
 			lots := memory.Trial{ID: 1, Moments: 40, Secret: fmt.Append(nil, "moments", run)}
 			var texts []accounts.Given
 			claimed := false

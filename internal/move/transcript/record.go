@@ -35,6 +35,9 @@ type record struct {
 	failed bool
 
 	role, stopReason string
+	// message is the provider's name of the message, usage what it says of its tokens.
+	message string
+	usage   []byte
 	// content is a JSON string or an array of blocks.
 	content []byte
 	// payload is that of another agent's record.
@@ -89,7 +92,7 @@ func parseRecord(line []byte) (r record, ok bool) {
 	if r.kind == "user" || r.kind == "assistant" {
 		var model string
 		if err := jsonscan.Decode(message, map[string]any{
-			"role": &r.role, "content": &r.content, "stop_reason": &r.stopReason, "model": &model,
+			"role": &r.role, "content": &r.content, "stop_reason": &r.stopReason, "model": &model, "id": &r.message, "usage": &r.usage,
 		}); err != nil || len(r.content) == 0 {
 			return record{}, false
 		}

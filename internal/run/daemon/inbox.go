@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"claudemem/internal/distil/observer"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/transcript"
 )
 
 // pauseAfterTrouble is how long requests do not read the spool after the storage failed;
@@ -313,14 +315,14 @@ func (w *Worker) noteEnds(taken ...memory.TakenIn) {
 		if e.Kind != memory.KindSessionEnd {
 			continue
 		}
-		host, id := e.Host, e.HostSessionID
-		w.ending.Go(func() { w.noteEnd(host, id) })
+		host, id, file := e.Host, e.HostSessionID, e.Transcript
+		w.ending.Go(func() { w.noteEnd(host, id, file) })
 	}
 }
 
-// noteEnd takes in what of an ended session was spooled late, and lets the model provider
-// release its run if none of its events wait.
-func (w *Worker) noteEnd(host memory.Host, hostSessionID string) {
+// noteEnd takes in what of an ended session was spooled late, notes the tokens that its transcript tells, and lets the model
+// provider release its run if none of its events wait.
+func (w *Worker) noteEnd(host memory.Host, hostSessionID, file string) {
 	select {
 	case <-time.After(spoolAfterEnd):
 		w.emptySpool(w.life, w.inbox.takeNew)
@@ -329,6 +331,9 @@ func (w *Worker) noteEnd(host memory.Host, hostSessionID string) {
 	ctx, cancel := context.WithTimeout(w.life, lookupLimit)
 	defer cancel()
 	session, err := w.store.SessionByHost(ctx, host, hostSessionID)
+	if err == nil {
+		w.noteTokens(w.life, &session, file)
+	}
 	if err != nil || session.Status != memory.SessionCompleted || session.MemorySessionID == "" {
 		return
 	}
@@ -342,6 +347,19 @@ func (w *Worker) noteEnd(host memory.Host, hostSessionID string) {
 	}
 	// Ended waits for a batch of the session that is in work.
 	w.model.Ended(w.life, session)
+}
+
+// noteTokens notes the tokens of a session of Claude Code that ended while a trial runs, if the file is its transcript.
+func (w *Worker) noteTokens(ctx context.Context, s *memory.Session, file string) {
+	t, err := w.store.Trial(ctx)
+	if err != nil || !t.Runs() || s.Host != memory.HostClaudeCode || !filepath.IsAbs(file) || filepath.Base(file) != s.HostSessionID+".jsonl" {
+		return
+	}
+	tokens, err := transcript.Tokens(file)
+	if err == nil {
+		err = w.store.NoteTokens(ctx, s.ID, tokens)
+	}
+	w.warn(ctx, "read the tokens of a session from its transcript", err)
 }
 
 // ingestAll takes events of the spool in, in one transaction: with an error none of them is stored.

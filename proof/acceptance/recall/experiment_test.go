@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"claudemem/internal/find/trial"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
 	"claudemem/proof/acceptance/world"
@@ -29,6 +30,9 @@ func TestExperiment(t *testing.T) {
 		if _, err := m.API().Add(world.Note{Project: project, Type: "decision", Title: said, Narrative: said + ".", Files: []string{"basket.go"}}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := m.API().Add(world.Note{Project: project, Type: "bugfix", Title: "Fix: basket.go lost a cent of each total", Narrative: "basket.go summed floats. It sums cents now.", Files: []string{"basket.go"}}); err != nil {
+		t.Fatal(err)
 	}
 	m.Indexed(30 * time.Second)
 	m.MustCommand("experiment", "on", "--share", "40", "--placebo", "30")
@@ -125,6 +129,23 @@ func TestExperiment(t *testing.T) {
 			t.Errorf("%s of the arm %s was given lines at a prompt", name, arm)
 		}
 	}
+	// A fork begins with a start of its original, and has another name from its first prompt on: its lines follow the original's arm.
+	forks := map[memory.Arm]int{}
+	for name, arm := range arms {
+		if got, _ := start(name, "resume"); got != arm && got != memory.ArmNothing { // what was given before is not given again
+			t.Errorf("%s is resumed in the arm %s, and was in %s", name, got, arm)
+		}
+		fork := "fork-of-" + name
+		m.Send("new", map[string]any{"session_id": fork, "cwd": project, "hook_event_name": "UserPromptSubmit", "prompt_id": fork, "prompt": "Go on"})
+		reply := m.Send("save", map[string]any{"session_id": fork, "cwd": project, "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": "call-" + fork,
+			"tool_input": map[string]any{"file_path": filepath.Join(project, "basket.go")}, "tool_response": map[string]any{"type": "text"}})
+		if world.InjectedText(t, reply) != "" {
+			forks[arm]++
+		}
+	}
+	if forks[memory.ArmMemory] != count[memory.ArmMemory] || forks[memory.ArmNothing]+forks[memory.ArmPlacebo] != 0 {
+		t.Errorf("of forks %v are given lines, and the arms have %v", forks, count)
+	}
 	// A person ends it for one session: it is given its block, then lines too, and counts where it was assigned.
 	lifted := ""
 	for name, arm := range arms {
@@ -148,7 +169,7 @@ func TestExperiment(t *testing.T) {
 	if err := json.Unmarshal(m.MustCommand("impact", "--json"), &found); err != nil {
 		t.Fatal(err)
 	}
-	if !found.Trial.Runs() || found.Running != 20 || len(found.Outcomes) != 12 || found.Outcomes[0].Low != nil {
+	if !found.Trial.Runs() || found.Running != 20 || len(found.Outcomes) != 2*len(trial.Outcomes) || found.Outcomes[0].Low != nil {
 		t.Errorf("impact says %+v", found)
 	}
 	m.MustCommand("experiment", "off")
@@ -157,7 +178,7 @@ func TestExperiment(t *testing.T) {
 			t.Errorf("%s is still in the arm %s", name, arm)
 		}
 	}
-	world.Figure(t, 4, "20 sessions, %v: the same arm with a worker, without, compacted, after a kill; %d logged", count, logged)
+	world.Figure(t, 4, "20 sessions, %v: the same arm with a worker, without, compacted, after a kill, and as forks; %d logged", count, logged)
 }
 
 // TestExperimentOnMoments reads a file with a history in 30 sessions, while lines are held back: they come in those that the

@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/capture/toolcall"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/records"
 	"claudemem/internal/memory"
 )
 
@@ -29,12 +30,21 @@ func (s *Accounts) Trial(ctx context.Context) (t memory.Trial, err error) {
 	return t, err
 }
 
-// TrialOf is Trial for a session, with Lifted.
+// forkedOf selects the arm of the start of which session ?2 of host ?1 is the fork: it has none of its own, as Claude Code starts a
+// fork under the name of the original and names it from its first prompt on. ?3 is when the trial began.
+const forkedOf = `SELECT coalesce((SELECT i.arm FROM sessions s JOIN injections i ON i.host = s.host AND i.project = s.project AND i.hook_event = '` + sessionStart + `'
+	AND i.source = 'resume' AND i.arm <> '' AND i.created_at BETWEEN ?3 AND s.started_at WHERE s.host = ?1 AND s.host_session_id = ?2 AND NOT EXISTS (SELECT 1 FROM injections o
+	WHERE o.host = s.host AND o.host_session_id = s.host_session_id AND o.hook_event = '` + sessionStart + `' AND o.created_at <= s.started_at) ORDER BY i.created_at DESC LIMIT 1), '')`
+
+// TrialOf is Trial for a session, with Lifted and Forked.
 func (s *Accounts) TrialOf(ctx context.Context, host memory.Host, session string) (memory.Trial, error) {
 	t, err := s.Trial(ctx)
 	if err == nil && t.ID != 0 {
 		t.Lifted, err = db.Value[bool](ctx, s.Reader, `SELECT EXISTS (SELECT 1 FROM injections WHERE host = ? AND host_session_id = ? AND hook_event = '`+sessionStart+`'
 			AND source = '`+memory.SourceNow+`')`, string(host), session)
+	}
+	if err == nil && t.Runs() {
+		t.Forked, err = db.Value[memory.Arm](ctx, s.Reader, forkedOf, string(host), session, int64(t.StartedAt))
 	}
 	return t, db.Fault("read trial", err)
 }
@@ -72,6 +82,14 @@ func (s *Accounts) EndTrial(ctx context.Context) error {
 	})
 }
 
+// NoteTokens notes the tokens that a session's transcript tells, if the session is of a trial.
+func (s *Accounts) NoteTokens(ctx context.Context, session memory.SessionID, tokens int) error {
+	return s.WriteKeeping(ctx, "note tokens of a session", func(t *db.Tx) error {
+		t.Exec("UPDATE event_log SET tokens_out = ? WHERE id = ?", tokens, records.TrialRow(t, session))
+		return nil
+	})
+}
+
 // TrialSession is what a session shows of the memory's effect.
 type TrialSession struct {
 	Project string
@@ -84,6 +102,9 @@ type TrialSession struct {
 	// EditedAfter how long after its start a file was edited first, by a tool that is known to edit; 0 for never.
 	Failed, PassedIn int
 	EditedAfter      time.Duration
+	// Reread, Repeated and Reverted count what it did over again (books.Confirm), Tokens are those that its transcript tells;
+	// each is -1 if not known.
+	Reread, Repeated, Reverted, Tokens int
 	// Exposed: it has looked records up by itself, or a person had it given its block.
 	Exposed bool
 	// Ended is false while it may go on.
@@ -106,9 +127,11 @@ func (s *Accounts) TrialSessions(ctx context.Context, from, to, idle memory.Mill
 			(SELECT json_group_array(text) FROM (SELECT substr(text, 1, 400) AS text FROM prompts p WHERE p.session_id = s.id ORDER BY p.number)),
 			EXISTS (SELECT 1 FROM event_log l WHERE l.session_id = s.id AND l.event_type = 'lookup')
 				OR EXISTS (SELECT 1 FROM injections i WHERE i.host = s.host AND i.host_session_id = s.host_session_id AND i.source = 'now'),
-			s.status <> 'active' OR s.last_event_at < ?3
+			s.status <> 'active' OR s.last_event_at < ?3, coalesce(`+records.OfTrial("data")+` ->> 'reread', -1), coalesce(`+records.OfTrial("data")+` ->> 'repeated', -1),
+			coalesce(`+records.OfTrial("data")+` ->> 'reverted', -1), coalesce(nullif(`+records.OfTrial("tokens_out")+`, 0), -1)
 		FROM sessions s WHERE s.started_at >= ?1 AND s.started_at < ?2 AND s.prompt_count > 0 ORDER BY s.last_event_at, s.id`, int64(from), int64(to), int64(idle)).
-		Into(&one.Project, &one.Arm, &one.Calls, &one.Failed, &one.PassedIn, &tools, &prompts, &one.Exposed, &one.Ended) {
+		Into(&one.Project, &one.Arm, &one.Calls, &one.Failed, &one.PassedIn, &tools, &prompts, &one.Exposed, &one.Ended,
+			&one.Reread, &one.Repeated, &one.Reverted, &one.Tokens) {
 		one.Prompts, one.EditedAfter = nil, 0
 		first := map[string]int64{} // in milliseconds after the start, by tool
 		if err := errors.Join(json.Unmarshal([]byte(prompts), &one.Prompts), json.Unmarshal([]byte(tools), &first)); err != nil {

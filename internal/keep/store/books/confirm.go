@@ -34,6 +34,7 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		markUnread(t, &claim, ids, outcome.Unread)
 		finishEvents(t, ids)
 		noteFates(t, &claim)
+		noteEffort(t, &claim)
 		for i := range observations {
 			records.AddObservation(t, &claim.Session, &observations[i])
 		}

@@ -38,7 +38,7 @@ var prunedTables = []prunedTable{
 		`SELECT seq FROM changes WHERE seq < coalesce((SELECT seq FROM changes WHERE created_at BETWEEN ?1 AND ?3 ORDER BY seq LIMIT 1),
 			(SELECT max(seq) FROM changes)) ORDER BY seq LIMIT ?2`},
 	{"event_log", journalKept,
-		"SELECT id FROM event_log WHERE created_at < ?1 AND ?3 > 0 ORDER BY created_at LIMIT ?2"},
+		"SELECT id FROM event_log WHERE created_at < ?1 AND ?3 > 0 AND event_type <> '" + records.EventTrial + "' ORDER BY created_at LIMIT ?2"},
 	{"llm_calls", journalKept,
 		"SELECT id FROM llm_calls WHERE started_at < ?1 AND ?3 > 0 AND outcome <> 'reserved' ORDER BY started_at LIMIT ?2"},
 	{"foreign_texts", records.ForeignKept,
@@ -51,7 +51,7 @@ var prunedTables = []prunedTable{
 type Pruned map[string]int
 
 // Prune deletes the rows of the change feed and of foreign_texts that are older than 30 days, and
-// those of event_log, llm_calls (but for open calls) and injections (but for those of trials) that are older than 180 days,
+// those of event_log and injections (but for those of trials) and of llm_calls (but for open calls) that are older than 180 days,
 // in small commits; the words of injections go after 30 days. Ages are judged by agingTime. An error leaves what was deleted before it,
 // which Pruned counts.
 func (s *Care) Prune(ctx context.Context) (Pruned, error) {

@@ -23,6 +23,24 @@ func LinesWithFate(ctx context.Context, q db.QueryOnly, session memory.SessionID
 	return collect.Set(lines), err
 }
 
+// EventTrial is the type of the one row of event_log that a session of a trial has: with what it did over again in data
+// (books.Confirm), and in tokens_out the tokens that its transcript tells, 0 for not known.
+const EventTrial = "trial.session"
+
+// OfTrial selects a column of the row EventTrial of session s.
+func OfTrial(column string) string {
+	return "(SELECT e." + column + " FROM event_log e INDEXED BY event_log_type WHERE e.event_type = '" + EventTrial + `'
+		AND e.created_at BETWEEN s.started_at AND s.updated_at AND e.session_id = s.id)`
+}
+
+// TrialRow returns the number of the row EventTrial of a session, 0 for one whose start no trial has assigned. It makes the row.
+func TrialRow(t *db.Tx, session memory.SessionID) int64 {
+	t.Exec("INSERT INTO event_log (event_type, session_id, created_at) SELECT ?2, s.id, s.updated_at FROM sessions s WHERE s.id = ?1 AND "+OfTrial("id")+` IS NULL
+		AND EXISTS (SELECT 1 FROM injections i WHERE i.host = s.host AND i.host_session_id = s.host_session_id AND i.hook_event = 'SessionStart' AND i.arm <> '')`,
+		int64(session), EventTrial)
+	return t.Number("SELECT coalesce(max("+OfTrial("id")+"), 0) FROM sessions s WHERE s.id = ?", int64(session))
+}
+
 const (
 	// wordsKept is the most bytes of words and reasons of what sessions were given, WordsEvery after how many
 	// injections they are counted. An injection has 30 KB at most, as a host takes no more, so that there are
