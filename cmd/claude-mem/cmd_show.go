@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
-	"claudemem/internal/run/daemon"
 	"claudemem/internal/serve/api"
 
 	"github.com/spf13/cobra"
@@ -83,15 +83,15 @@ func (a *app) showRecords(ctx context.Context, m *access.Memory, ids []cli.Recor
 		if err != nil {
 			return err
 		}
-		var earlier []memory.Version
+		var earlier api.Versions
 		if o != nil && versions {
-			if earlier, err = daemon.Versions(ctx, m.DataDir, o.ID); err != nil {
+			if earlier, err = m.Versions(ctx, api.ObservationRequest{Name: strconv.FormatInt(int64(o.ID), 10)}); err != nil {
 				return err
 			}
 		}
 		switch {
 		case o != nil && versions:
-			out, read = append(out, shownVersions{print.Shown(o), print.NotNil(earlier)}), append(read, o.ID)
+			out, read = append(out, shownVersions{print.Shown(o), earlier.Versions}), append(read, o.ID)
 		case o != nil:
 			out, read = append(out, print.Shown(o)), append(read, o.ID)
 		default:
@@ -102,7 +102,7 @@ func (a *app) showRecords(ctx context.Context, m *access.Memory, ids []cli.Recor
 		case a.JSON:
 		case o != nil:
 			if p.Observation(o); versions {
-				printVersions(p, earlier)
+				printVersions(p, earlier.Versions)
 			}
 		default:
 			p.Session(s)

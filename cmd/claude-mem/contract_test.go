@@ -378,7 +378,7 @@ var neverSeen = map[string]string{
 	"ImportedTranscripts.others": "TestPlan (history)", "ImportedRecords.wide": "export.txtar", "ImportedRecords.wide_taken": "a person has to say yes at a terminal",
 	"Observation.versions": "sync.txtar", "Version.device": "likewise", "Version.type": "likewise", "Version.title": "likewise", "Version.subtitle": "likewise", "Version.narrative": "likewise", "Version.facts": "likewise",
 	"Synced.sent": "likewise", "Synced.fault": "TestRekeyFault (devices)", "Synced.received": "likewise", "Synced.added": "likewise", "Synced.refused": "likewise", "Synced.words": "likewise", "RefusedFile.name": "likewise", "RefusedFile.reason": "likewise",
-	"Device.device": "likewise", "Device.label": "likewise", "Device.seen_at_epoch": "likewise", "Device.retired": "likewise", "Device.missing": "likewise", "Device.behind": "likewise", "Device.lost": "likewise",
+	"Contested.kind": "likewise", "Contested.id": "likewise", "Contested.text": "likewise", "Contested.others": "likewise", "Device.device": "likewise", "Device.label": "likewise", "Device.seen_at_epoch": "likewise", "Device.retired": "likewise", "Device.missing": "likewise", "Device.behind": "likewise", "Device.lost": "likewise",
 	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }
 

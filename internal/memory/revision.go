@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -35,11 +36,13 @@ func (v *FieldValue) UnmarshalJSON(object []byte) error {
 type Field struct {
 	Revision
 	Value FieldValue `json:"v,omitempty"`
+	// Over names the revisions of texts that the edit replaced, such as "3@a 3@b".
+	Over string `json:"o,omitempty"`
 }
 
 // compare orders fields by revision. Two that were made alike on two devices are ordered by their values.
 func (f Field) compare(other Field) int {
-	return cmp.Or(f.Compare(other.Revision), cmp.Compare(f.Value, other.Value))
+	return cmp.Or(f.Compare(other.Revision), cmp.Compare(f.Value, other.Value), cmp.Compare(f.Over, other.Over))
 }
 
 // FieldText is the field whose earlier values are kept: what a record says.
@@ -118,10 +121,30 @@ func FirstIdentity(a, b string) string {
 
 // Edit gives a field a new value and revision.
 func (s *Shared) Edit(name string, value FieldValue, r Revision) {
+	f := Field{Revision: r, Value: value}
 	if old, known := s.Fields[name]; known && name == FieldText {
 		s.addVersion(old)
+		for _, v := range s.Contested() {
+			f.Over += fmt.Sprintf("%d@%s ", v.Count, v.Device)
+		}
 	}
-	s.set(name, Field{r, value})
+	s.set(name, f)
+}
+
+// Contested returns the texts that no later edit has replaced and that are not current: of edits that did not know of each other.
+func (s *Shared) Contested() (list []Field) {
+	over := map[string]bool{}
+	for _, f := range append(slices.Clone(s.Versions), s.Fields[FieldText]) {
+		for _, name := range strings.Fields(f.Over) {
+			over[name] = true
+		}
+	}
+	for _, v := range s.Versions {
+		if !over[fmt.Sprintf("%d@%s", v.Count, v.Device)] {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 func (s *Shared) set(name string, f Field) {

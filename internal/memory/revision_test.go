@@ -94,8 +94,20 @@ func TestSharedMerge(t *testing.T) {
 	if got := first.Fields[FieldText].Value; got != "of b" {
 		t.Errorf("current is %q", got)
 	}
-	if want := []Field{{Revision{3, "a"}, "of a"}}; !cmp.Equal(first.Versions, want) {
+	if want := []Field{{Revision: Revision{3, "a"}, Value: "of a"}}; !cmp.Equal(first.Versions, want) {
 		t.Errorf("versions %v, want %v", first.Versions, want)
+	}
+	if got := first.Contested(); !cmp.Equal(got, first.Versions) {
+		t.Errorf("contested %v, want that of a", got)
+	}
+	judged := second.Clone()
+	judged.Edit(FieldText, "of both", Revision{5, "a"})
+	judged.Edit(FieldText, "of both again", Revision{6, "b"})
+	if got := judged.Contested(); len(got) != 0 || len(judged.Versions) != 3 {
+		t.Errorf("contested %v of %v, want none after an edit that knew of both", got, judged.Versions)
+	}
+	if judged.Merge(first); len(judged.Contested()) != 0 {
+		t.Error("an old state contests again what was judged")
 	}
 	if first.Fields["hide"].Value != "hidden" || first.TimesSeen() != 3 {
 		t.Errorf("got %+v", first)

@@ -160,7 +160,7 @@ func (d *deviceSync) do(ctx context.Context, r api.DevicesRequest) (answer api.D
 	}
 	answer = api.DevicesAnswer{Sent: report.Sent, Received: report.Received, Added: report.Added, Words: report.Words, Fault: report.Fault}
 	answer.Refused = collect.Map(collect.Keep(report.Refused, func(r devices.Refused) bool { return !r.Quiet }),
-		func(r devices.Refused) api.RefusedFile { return api.RefusedFile{Name: r.Name, Reason: r.Reason} })
+		func(r devices.Refused) memory.RefusedFile { return memory.RefusedFile{Name: r.Name, Reason: r.Reason} })
 	return answer, err
 }
 
@@ -196,18 +196,13 @@ func SyncDevices(ctx context.Context, dataDir string, r api.DevicesRequest) (ans
 	return answer, err
 }
 
-// Versions returns the earlier texts of an observation, as [care.Care.Versions] does.
-func Versions(ctx context.Context, dataDir string, id memory.ObservationID) ([]memory.Version, error) {
-	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = s.Close() }() // it has only read
-	return s.Versions(ctx, id)
+// DevicesStatus returns what is known of the devices.
+func (w *Worker) DevicesStatus(ctx context.Context) (*memory.DevicesStatus, error) {
+	return devices.ReadStatus(ctx, w.store, w.cfg.DataDir)
 }
 
 // DevicesStatus returns what is known of the devices of a memory, CodeNotFound if it is on one device.
-func DevicesStatus(ctx context.Context, dataDir string) (*devices.Status, error) {
+func DevicesStatus(ctx context.Context, dataDir string) (*memory.DevicesStatus, error) {
 	if _, err := devices.Load(dataDir); err != nil {
 		return nil, err
 	}

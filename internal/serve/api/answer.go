@@ -279,20 +279,22 @@ type DevicesAnswer struct {
 	Received int `json:"received"`
 	Added    int `json:"added"`
 	// Refused are files of the folder that were not taken in, told once.
-	Refused []RefusedFile `json:"refused"`
+	Refused []memory.RefusedFile `json:"refused"`
 	// Words are those of a new secret, Fault how the exchange failed after that was made.
 	Words []string `json:"words,omitempty"`
 	Fault string   `json:"fault,omitempty"`
 }
 
-// RefusedFile is a file of the folder, and why it was refused.
-type RefusedFile struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
+// Versions are texts of an observation that are not current.
+type Versions struct {
+	Versions []memory.Version `json:"versions"`
 }
 
 // DevicesPath is the route that syncs with other devices: POST, DevicesRequest, DevicesAnswer.
 const DevicesPath = "/api/admin/devices"
+
+// DevicesStatusPath is the route that tells of the devices.
+const DevicesStatusPath = "/api/devices"
 
 // OpenCode is a code that lets a browser in once, by /open?code=CODE.
 type OpenCode struct {

@@ -19,6 +19,8 @@ import (
 type Store interface {
 	Observation(ctx context.Context, id memory.ObservationID) (memory.Observation, error)
 	ObservationByULID(ctx context.Context, ulid memory.ULID) (memory.Observation, error)
+	// Versions returns the earlier texts of an observation, and those of edits on other devices.
+	Versions(ctx context.Context, id memory.ObservationID) ([]memory.Version, error)
 	Observations(ctx context.Context, q memory.Query) ([]memory.Observation, error)
 	CountRecords(ctx context.Context, q memory.Query, kinds []memory.RecordKind) (int, error)
 	// RecordsByRefs returns records in the given order, without those that are hidden or
@@ -279,6 +281,16 @@ func (l *Local) observation(ctx context.Context, r ObservationRequest) (Observat
 		o, err = l.Store.ObservationByULID(ctx, memory.ULID(strings.ToUpper(r.Name)))
 	}
 	return ObservationOf(&o, true), err
+}
+
+// versions answers Memory.Versions.
+func (l *Local) versions(ctx context.Context, r ObservationRequest) (Versions, error) {
+	o, err := l.observation(ctx, r)
+	if err != nil {
+		return Versions{}, err
+	}
+	list, err := l.Store.Versions(ctx, o.ID)
+	return Versions{append([]memory.Version{}, list...)}, err
 }
 
 // batch answers Memory.Batch: CodeInvalid for no id or more than MaxBatch. An id that was asked for

@@ -83,6 +83,11 @@ func (m Memory) Observation(ctx context.Context, r ObservationRequest) (Observat
 	return ask(ctx, m, "GET", "/api/observations/{id}", r, (*Local).observation)
 }
 
+// Versions returns the earlier texts of an observation, and those of edits on other devices, the last one first.
+func (m Memory) Versions(ctx context.Context, r ObservationRequest) (Versions, error) {
+	return ask(ctx, m, "GET", "/api/observations/{id}/versions", r, (*Local).versions)
+}
+
 // Batch returns observations in the order asked for.
 func (m Memory) Batch(ctx context.Context, r BatchRequest) (Batch, error) {
 	return ask(ctx, m, "POST", BatchPath, r, (*Local).batch)

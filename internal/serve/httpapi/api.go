@@ -284,6 +284,8 @@ type Worker interface {
 	Backfill(ctx context.Context, r api.BackfillRequest) (api.BackfillAnswer, error)
 	// Devices syncs with the other devices of the memory.
 	Devices(ctx context.Context, r api.DevicesRequest) (api.DevicesAnswer, error)
+	// DevicesStatus tells of the devices; CodeNotFound if the memory is on one.
+	DevicesStatus(ctx context.Context) (*memory.DevicesStatus, error)
 	// Shutdown starts the stop and returns at once; accepted events are kept.
 	Shutdown()
 	// Done is closed when the worker stops.

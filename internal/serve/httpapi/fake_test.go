@@ -84,8 +84,16 @@ func (f *fakeWorker) Backfill(_ context.Context, r api.BackfillRequest) (api.Bac
 	return api.BackfillAnswer{Statuses: make([]memory.Status, len(r.Events))}, nil
 }
 
+func (f *fakeWorker) Versions(context.Context, memory.ObservationID) ([]memory.Version, error) {
+	return nil, nil
+}
+
+func (f *fakeWorker) DevicesStatus(context.Context) (*memory.DevicesStatus, error) {
+	return &memory.DevicesStatus{Devices: []memory.Device{}, Refused: []memory.RefusedFile{}, Contested: []memory.Contested{}}, nil
+}
+
 func (f *fakeWorker) Devices(context.Context, api.DevicesRequest) (api.DevicesAnswer, error) {
-	return api.DevicesAnswer{Refused: []api.RefusedFile{}}, nil
+	return api.DevicesAnswer{Refused: []memory.RefusedFile{}}, nil
 }
 
 func (f *fakeWorker) Import(_ context.Context, r api.ImportRequest) (api.ImportAnswer, error) {

@@ -92,6 +92,10 @@ func (a *server) workerRoutes() []route {
 		call(a, "POST", api.ImportPath, "stores records of an export that are not here; what was forgotten stays away", a.Import, `{"records":[]}`).onSocket(),
 		call(a, "POST", api.BackfillPath, "takes in events of transcripts that are not here; no model is shown those marked offline", a.Worker.Backfill, `{"events":[]}`).onSocket(),
 		call(a, "POST", api.DevicesPath, "syncs with the other devices of the memory now; action retire or rekey changes which there are", a.Worker.Devices, `{}`).onSocket(),
+		call(a, "GET", api.DevicesStatusPath, "the devices that have this memory, how far each is behind, and what was refused; 404 for a memory on one device",
+			func(ctx context.Context, _ struct{}) (*memory.DevicesStatus, error) {
+				return a.Worker.DevicesStatus(ctx)
+			}, ""),
 		call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, "{}").onSocket(),
 		forgetting.with(http.StatusAccepted),
 		call(a, "GET", api.ForgetPath, "how the last erasure that a page asked for went", a.erasure, ""),
@@ -169,6 +173,7 @@ func (a *server) recordRoutes() []route {
 		noting(a, api.Memory.Batch, shownOf, "observations by number, in the order asked for", `{"ids":[124,"#7"]}`),
 		lookups.with(http.StatusAccepted),
 		noting(a, api.Memory.Observation, shownOne, "an observation in full", ""),
+		endpoint(a, api.Memory.Versions, "the earlier texts of an observation, and those of edits on other devices, the last one first", ""),
 		endpoint(a, api.Memory.EditObservation, "changes title, narrative, type or pinned", `{"pinned":true}`),
 		endpoint(a, api.Memory.HideObservation, "hides an observation; it is deleted after 10 minutes and can be restored until then", ""),
 		endpoint(a, api.Memory.RestoreObservation, "restores a hidden observation", "{}"),

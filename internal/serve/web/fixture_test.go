@@ -54,13 +54,14 @@ var fixtures = map[string]string{
 	"queue":          "/queue",
 	"doctor":         "/doctor",
 	"impact":         "/impact",
+	"devices":        "/devices",
 	"settings":       "/settings",
 	"logs":           "/logs",
 	"not-found":      "/observation/4711",
 }
 
 // canBeEmpty are those that look otherwise without records.
-var canBeEmpty = []string{"feed", "sessions", "timeline", "learnings", "given", "code", "stats", "context", "logs"}
+var canBeEmpty = []string{"feed", "sessions", "timeline", "learnings", "given", "code", "stats", "context", "logs", "devices"}
 
 // TestFixturePages compares the main part of each page with its outline in testdata/pages, and
 // testdata/observation.html with a page as a whole.
@@ -134,7 +135,7 @@ func fixture(t *testing.T, records string) *web.Viewer {
 		Vocabulary: func() (types, concepts []string) {
 			return []string{"bugfix", "feature", "refactor", "change", "discovery", "decision"}, []string{"gotcha", "pattern"}
 		}}).Memory(),
-		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{}, Logs: []web.Log{log}})
+		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{records == ""}, Logs: []web.Log{log}})
 }
 
 // give books what session 9 was given at its start and at a failure, and a verdict.
@@ -182,7 +183,10 @@ func load(t *testing.T, s *store.Store, file string) {
 }
 
 // worker is that of the fixture pages.
-type worker struct{}
+type worker struct {
+	// alone says that the memory is on one device.
+	alone bool
+}
 
 // Settings implements web.Worker: some settings, for a new one shall not change a page here.
 func (worker) Settings() []settings.View {
@@ -200,6 +204,21 @@ func (worker) Stats(context.Context) map[string]any {
 	return map[string]any{"pid": 4242, "started_at": memory.MillisOf(afternoon.Add(-3 * time.Hour)), "data_dir": "/home/ada/.claude-mem",
 		"stages": map[string]string{"store": "ok", "observer": "ok", "index": "ok"}, "sizes": map[string]int64{"total": 1_460_000, "memory": 820_000, "index": 610_000, "logs": 30_000},
 		"index": map[string]any{"state": "ok", "documents": 88, "model": "builtin-static-v2-128"}}
+}
+
+// DevicesStatus implements web.Worker: the memory with records is on three devices.
+func (w worker) DevicesStatus(context.Context) (*memory.DevicesStatus, error) {
+	if w.alone {
+		return nil, memory.Errorf(memory.CodeNotFound, "this memory is on one device")
+	}
+	ago := func(d time.Duration) memory.Millis { return memory.MillisOf(afternoon.Add(-d)) }
+	return &memory.DevicesStatus{Folder: "/home/ada/Sync/memory", Device: "0123456789abcdef", Label: "tower", SyncedAt: ago(time.Minute), Fault: "write to the folder of devices: no space left on device",
+		Devices: []memory.Device{{Device: "a1", Label: "laptop", SeenAt: ago(2 * time.Minute)}, {Device: "b2", Label: "old <laptop>", SeenAt: ago(400 * time.Hour), Retired: true, Behind: 3},
+			{Device: "c3", Label: "studio", SeenAt: ago(50 * time.Hour), Missing: 2, Behind: 1, Lost: true}},
+		Refused: []memory.RefusedFile{{Name: "00ff.cm", Reason: "it was changed, is not whole, or belongs to another memory"}},
+		Contested: []memory.Contested{
+			{RecordRef: memory.RecordRef{Kind: memory.RecordObservation, ID: 25}, Text: "Totals are rounded once", Others: []memory.Version{{Device: "c3", Title: "Totals are rounded at the end"}, {Device: "0123456789abcdef", Title: "Totals are not rounded"}}},
+			{RecordRef: memory.RecordRef{Kind: memory.RecordLearning, ID: 2}, Text: "Run make lint", Others: []memory.Version{{Device: "gone", Title: "Run make check"}}}}}, nil
 }
 
 // Examine implements web.Worker.

@@ -65,7 +65,8 @@ const around = 5
 // observation shows one observation in full, with what happened around it. That it is shown is not
 // noted as read.
 func (v *visit) observation() view {
-	o := ask(v, api.Memory.Observation, request[api.ObservationRequest](v, nil)).Whole()
+	q := request[api.ObservationRequest](v, nil)
+	o, versions := ask(v, api.Memory.Observation, q).Whole(), v.versions(q)
 	if v.err != nil {
 		return view{}
 	}
@@ -89,7 +90,8 @@ func (v *visit) observation() view {
 		MoreFacts    int
 		MoreFiles    int
 		MoreConcepts int
-	}{o, sessionHref(o.SessionDBID, o.PromptNumber), choices, turns, timelineHref(&own, ""), facts, files, concepts}}
+		Versions     []memory.Version
+	}{o, sessionHref(o.SessionDBID, o.PromptNumber), choices, turns, timelineHref(&own, ""), facts, files, concepts, versions}}
 }
 
 // maxItems bounds the items of a list that a page shows.

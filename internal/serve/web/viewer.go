@@ -272,6 +272,7 @@ var pages = []page{
 	{Path: "/logs", Name: "logs", Nav: "Logs", Key: "w", Script: "logs.js", load: (*visit).logs},
 	{Path: "/add", Name: "add", Script: "add.js", load: (*visit).add},
 	{Path: "/impact", Name: "impact", load: (*visit).impact},
+	{Path: "/devices", Name: "devices", load: (*visit).devices},
 	{Path: "/doctor", Name: "doctor", load: (*visit).doctor},
 	{Path: "/observation/{id}", Name: "observation", Script: "observation.js", load: (*visit).observation},
 	{Path: "/session/{id}", Name: "session", Script: "forget.js", load: (*visit).session},

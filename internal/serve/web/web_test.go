@@ -83,6 +83,8 @@ func (f *fake) memory() api.Memory {
 				Outcomes: []api.ImpactOutcome{{Name: f.shorter(), Primary: true, Against: memory.ArmNothing, Sessions: 50, Percent: true, Change: -12.5, Low: &low, High: new(4.0)},
 					{Name: "prompts", Against: memory.ArmPlacebo, Sessions: 20, Percent: true}, {Name: "used after a file", Against: memory.ArmHeld, Sessions: 20}},
 				Plan: api.ImpactPlan{Sessions: 40, Needed: 1234, Detectable: []api.Detectable{{Sessions: 50, Percent: 80}, {Sessions: 200, Percent: 35}}}}
+		case *api.Versions:
+			answer.Versions = []memory.Version{{Device: f.text, Type: memory.TypeBugfix, Title: f.text, Subtitle: f.text, Narrative: f.text, Facts: []string{f.text}}}
 		case *api.Queue:
 			*answer = f.queue()
 		case *api.Page[accounts.SessionEvent]:
@@ -155,6 +157,17 @@ func (f *fake) Stats(context.Context) map[string]any {
 		"index": map[string]any{"state": "failed", "error": said, "embed_error": said, "model": said}}
 }
 
+// DevicesStatus implements Worker.
+func (f *fake) DevicesStatus(context.Context) (*memory.DevicesStatus, error) {
+	said := f.shorter()
+	s := &memory.DevicesStatus{Folder: said, Device: said, Label: said, Fault: said, Devices: []memory.Device{{Device: said, Label: said, SeenAt: memory.MillisOf(noon), Missing: 1}}}
+	for range f.total {
+		s.Refused = append(s.Refused, memory.RefusedFile{Name: said, Reason: said})
+		s.Contested = append(s.Contested, memory.Contested{RecordRef: memory.RecordRef{Kind: memory.RecordObservation, ID: 7}, Text: said, Others: []memory.Version{{Device: said, Title: said}}})
+	}
+	return s, f.err
+}
+
 // Examine implements Worker.
 func (f *fake) Examine(context.Context) ([]byte, error) {
 	said := f.shorter()
@@ -214,7 +227,7 @@ func serve(v *Viewer, path string) *httptest.ResponseRecorder {
 // paths are those of all pages, with a search.
 var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
 	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/given", "/given?session_id=S3&since=2d", "/code", "/code?files=a.go&name=x", "/stats", "/stats?days=365&project=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere",
-	"/queue", "/queue?fragment=1", "/add", "/add?kind=learning", "/doctor", "/impact", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
+	"/queue", "/queue?fragment=1", "/add", "/add?kind=learning", "/doctor", "/impact", "/devices", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"

@@ -23,6 +23,8 @@ type Worker interface {
 	Settings() []settings.View
 	// Stats returns what GET /api/stats says of the worker: sizes, stages, index.
 	Stats(ctx context.Context) map[string]any
+	// DevicesStatus tells of the devices that have this memory; CodeNotFound if it is on one.
+	DevicesStatus(ctx context.Context) (*memory.DevicesStatus, error)
 	// Examine returns what `claude-mem doctor --json` prints. It takes one to six seconds.
 	Examine(ctx context.Context) ([]byte, error)
 }
@@ -147,6 +149,46 @@ func (v *visit) doctor() view {
 		Counts      api.FindingCounts
 		Wrong, Fine []api.Finding
 	}{r.Status, r.Counts, r.Findings[:wrong], r.Findings[wrong:]}}
+}
+
+// devices shows the devices that have this memory, what one lacks of another, and what they do not agree on.
+func (v *visit) devices() view {
+	status, err := v.opts.Worker.DevicesStatus(v.Context())
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return view{Title: "Devices"}
+	}
+	if err != nil {
+		v.fail(err)
+		return view{}
+	}
+	for i := range status.Contested {
+		label(status, status.Contested[i].Others)
+	}
+	return view{Title: "Devices", JSON: api.DevicesStatusPath, Data: struct {
+		*memory.DevicesStatus
+		MoreRefused, MoreContested int
+	}{status, shorten(&status.Refused), shorten(&status.Contested)}}
+}
+
+// label has texts name their devices by what people call these.
+func label(status *memory.DevicesStatus, texts []memory.Version) {
+	known := append([]memory.Device{{Device: status.Device, Label: status.Label}}, status.Devices...)
+	for i := range texts {
+		if n := slices.IndexFunc(known, func(d memory.Device) bool { return d.Device == texts[i].Device }); n >= 0 {
+			texts[i].Device = known[n].Label
+		}
+	}
+}
+
+// versions returns the other texts of an observation, by the labels of their devices.
+func (v *visit) versions(q api.ObservationRequest) []memory.Version {
+	list := ask(v, api.Memory.Versions, q).Versions
+	if len(list) > 0 {
+		if status, err := v.opts.Worker.DevicesStatus(v.Context()); err == nil { // else by their names
+			label(status, list)
+		}
+	}
+	return list
 }
 
 // settingPrefix begins the name of every setting; commands and the page leave it out.

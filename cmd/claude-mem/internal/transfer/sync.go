@@ -237,11 +237,14 @@ func (a *Verbs) syncStatusCommand() *cobra.Command {
 			for _, r := range status.Refused {
 				p.Printf("%s  %s: %s\n", p.Style(print.Red, "refused"), r.Name, print.Line(r.Reason, 200))
 			}
+			for _, r := range status.Contested {
+				p.Printf("edited   %s on two machines at once, in force is: %s\n", r.Name(), print.Line(r.Text, 100))
+			}
 		})
 	})
 }
 
-func printDevices(p *print.Printer, list []devices.Device) {
+func printDevices(p *print.Printer, list []memory.Device) {
 	for i := range list {
 		d := &list[i]
 		p.Printf("device   %s (%s), %s\n", print.Line(d.Label, 60), d.Device, print.Join(", ", "seen "+p.Ago(d.SeenAt), print.If(d.Retired, "retired"),

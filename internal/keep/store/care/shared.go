@@ -1,6 +1,7 @@
 package care
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -524,13 +525,42 @@ func (s *Care) Versions(ctx context.Context, id memory.ObservationID) (list []me
 	if err := r.read(states[0]); err != nil {
 		return nil, err
 	}
-	for _, f := range r.Versions {
-		var v memory.Version
+	return versionsOf(r.Versions)
+}
+
+// versionsOf returns texts of observations or learnings.
+func versionsOf(fields []memory.Field) (list []memory.Version, err error) {
+	for _, f := range fields {
+		v := struct {
+			memory.Version
+			Content string `json:"content"`
+		}{}
 		if err := json.Unmarshal([]byte(f.Value), &v); err != nil {
 			return nil, fmt.Errorf("a version: %w", err)
 		}
-		v.Device = f.Device
-		list = append(list, v)
+		v.Device, v.Title = f.Device, cmp.Or(v.Title, v.Content)
+		list = append(list, v.Version)
 	}
 	return list, nil
+}
+
+// Contested returns the observations and learnings that are shown and have another text of an edit that did not know of the current
+// one's, the last one first.
+func (s *Care) Contested(ctx context.Context) (list []memory.Contested, err error) {
+	defer db.Wrap(&err, "list edits that did not know of each other")
+	rows, err := sharedRows(ctx, s.Reader, `instr(state, '"versions"') > 0 AND (kind = 'observation' AND id IN (SELECT id FROM observations WHERE deleted_at IS NULL AND superseded_by IS NULL)
+		OR kind = 'learning' AND id IN (SELECT id FROM learnings WHERE is_active)) ORDER BY id DESC`)
+	list = []memory.Contested{}
+	for i := range rows {
+		current := rows[i].Fields[memory.FieldText]
+		others := collect.Keep(rows[i].Shared.Contested(), func(f memory.Field) bool { return f.Value != current.Value })
+		texts, err := versionsOf(append(others, current))
+		if err != nil {
+			return nil, err
+		}
+		if last := len(texts) - 1; last > 0 {
+			list = append(list, memory.Contested{RecordRef: memory.RecordRef{Kind: memory.RecordKind(rows[i].Kind), ID: rows[i].id}, Text: texts[last].Title, Others: texts[:last]})
+		}
+	}
+	return list, err
 }

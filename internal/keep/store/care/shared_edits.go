@@ -444,7 +444,9 @@ func (r *sharedRow) filled(ctx context.Context, q db.QueryOnly, record *sharedRe
 		return nil, err
 	}
 	for name, value := range values {
-		state.Fields[name] = memory.Field{Revision: state.Fields[name].Revision, Value: value}
+		f := state.Fields[name]
+		f.Value = value
+		state.Fields[name] = f
 	}
 	for name, f := range state.Fields {
 		switch {

@@ -82,7 +82,7 @@ func CheckShared(incoming []memory.Shared) error {
 		}
 		size := 0
 		for _, f := range append(slices.Clone(r.Versions), fieldsOf(r)...) {
-			if size += len(f.Value); f.Count < 0 || f.Count > highestCount || len(f.Device) > longestKey {
+			if size += len(f.Value) + len(f.Over); f.Count < 0 || f.Count > highestCount || len(f.Device) > longestKey {
 				return bad("an impossible revision")
 			}
 		}
