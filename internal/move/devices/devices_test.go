@@ -20,7 +20,7 @@ import (
 
 // machine is a data directory with a memory.
 type machine struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	project string
 	store   *store.Store
@@ -28,7 +28,7 @@ type machine struct {
 }
 
 // newMachine returns a machine on which the project has a directory of its own.
-func newMachine(t *testing.T, name string) *machine {
+func newMachine(t testing.TB, name string) *machine {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -132,7 +132,7 @@ func (m *machine) canonical() string {
 }
 
 // share has machines share one folder each, or all the first one's.
-func share(t *testing.T, machines ...*machine) (folder string, sheet string) {
+func share(t testing.TB, machines ...*machine) (folder string, sheet string) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), "folder")
 	words, err := Init(t.Context(), machines[0].dir, Place{Folder: folder}, "first")

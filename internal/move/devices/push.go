@@ -11,6 +11,7 @@ import (
 
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
 )
 
@@ -31,7 +32,9 @@ func (s *syncing) push(ctx context.Context) error {
 	if epoch := s.cfg.current(); s.own.Epoch != epoch.Number {
 		s.own.Epoch, s.own.Anew = epoch.Number, true
 	}
-	if s.snapshotDue() {
+	if due, err := s.snapshotDue(); err != nil {
+		return err
+	} else if due {
 		if err := s.snapshot(ctx); err != nil {
 			return err
 		}
@@ -51,13 +54,18 @@ func (s *syncing) push(ctx context.Context) error {
 }
 
 // snapshotDue reports whether all records of this device are to be written anew.
-func (s *syncing) snapshotDue() bool {
-	size, rest := int64(0), int64(0)
-	secret := s.cfg.current().secret()
+func (s *syncing) snapshotDue() (bool, error) {
+	if s.own.Anew {
+		return true, nil
+	}
+	size, rest, lost := int64(0), int64(0), false
+	names := s.cfg.current().secret().names()
 	for n, bytes := range s.own.Live {
-		if !s.present[secret.nameOf(s.own.Device, n)] {
-			return true // the folder has lost it
+		ok, err := s.whole(n, names.of(s.own.Device, n))
+		if err != nil {
+			return false, err
 		}
+		lost = lost || !ok
 		if slices.Contains(s.own.Snapshot, n) {
 			size += bytes
 		} else {
@@ -67,11 +75,36 @@ func (s *syncing) snapshotDue() bool {
 	for _, p := range s.peers {
 		for _, n := range p.Missing[s.own.Device] {
 			if _, live := s.own.Live[n]; live {
-				return true // on its way to another device
+				return true, nil // on its way to another device
 			}
 		}
 	}
-	return s.own.Anew || rest > size+slackBytes || len(s.own.Live)-len(s.own.Snapshot) > mostFiles
+	return lost || rest > size+slackBytes || len(s.own.Live)-len(s.own.Snapshot) > mostFiles, nil
+}
+
+// whole reports whether a live file of this device is in the folder as it was written, and tells if it is not. A file is read when its
+// time is another one than at the last look.
+func (s *syncing) whole(n int, name string) (bool, error) {
+	if info, err := os.Lstat(filepath.Join(s.cfg.Folder, name)); err == nil && info.ModTime().UnixNano() == s.own.Times[n] && (s.own.Live[n] == 0 || info.Size() == s.own.Live[n]) {
+		return true, nil
+	}
+	content, written, err := openfile.WithinDir(s.cfg.Folder, name, maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.report.Refused = append(s.report.Refused, Refused{Name: name, Reason: "this file of this device is gone; its records are written anew"})
+		return false, nil
+	case err != nil && !errors.Is(err, openfile.ErrUnfit):
+		return false, memory.Errorf(memory.CodeStorage, "read a file of the folder: %w", err)
+	}
+	if o, err := open(s.cfg.current().secret(), content); err != nil || o.Device != s.own.Device || o.Number != n {
+		s.report.Refused = append(s.report.Refused, Refused{Name: name, Reason: "this file of this device was changed; its records are written anew"})
+		return false, nil
+	}
+	if s.own.Times == nil {
+		s.own.Times = map[int]int64{}
+	}
+	s.own.Times[n] = written.UnixNano()
+	return true, nil
 }
 
 // snapshot writes all records that this device has made or edited in place of its files; the one that has begun the
@@ -131,14 +164,14 @@ func (s *syncing) writeFile(ctx context.Context, states []memory.Shared, page ca
 	s.own.Live = maps.Clone(s.own.Live)
 	s.own.Number++
 	if len(states) == 0 { // the one before without records is of no more use
-		for _, n := range s.own.Empty {
-			delete(s.own.Live, n)
-		}
+		replaced = append(replaced, s.own.Empty...)
 		s.own.Empty = []int{s.own.Number}
 	}
 	for _, n := range replaced {
 		delete(s.own.Live, n)
+		delete(s.own.Times, n)
 	}
+	s.own.Old = append(s.own.Old[:len(s.own.Old):len(s.own.Old)], replaced...)
 	s.own.Live[s.own.Number] = 0
 	h := &Header{Memory: s.cfg.Memory, Device: s.own.Device, Label: s.cfg.Label, Epoch: s.own.Epoch, Number: s.own.Number, Previous: s.own.Hash,
 		Live: slices.Sorted(maps.Keys(s.own.Live)), Vector: map[string]int{}, Missing: map[string][]int{}, Retired: s.own.Retired, Closed: s.cfg.current().Closed}
@@ -150,7 +183,7 @@ func (s *syncing) writeFile(ctx context.Context, states []memory.Shared, page ca
 	}
 	secret := s.cfg.current().secret()
 	content, err := seal(secret, s.cfg.key(), h, states)
-	name := secret.nameOf(s.own.Device, s.own.Number)
+	name := secret.names().of(s.own.Device, s.own.Number)
 	if err == nil {
 		err = atomicfile.Write(filepath.Join(s.cfg.Folder, name), content, 0o600)
 	}
@@ -165,24 +198,24 @@ func (s *syncing) writeFile(ctx context.Context, states []memory.Shared, page ca
 	return s.store.MarkSent(ctx, page, s.state())
 }
 
-// clean deletes this device's files that others of it have replaced; after a new epoch also those of others that are in its snapshot.
+// clean deletes this device's files that others of it have replaced, whatever epoch they are of.
 func (s *syncing) clean() error {
 	var failed error
-	remove := func(name string) {
-		if s.present[name] {
+	for i := range s.cfg.Epochs {
+		names := s.cfg.Epochs[i].secret().names()
+		for _, n := range s.own.Old {
+			name := names.of(s.own.Device, n)
+			if !s.present[name] {
+				continue
+			}
 			if err := os.Remove(filepath.Join(s.cfg.Folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				failed = memory.Errorf(memory.CodeStorage, "delete a file of the folder: %w", err)
 			}
 			delete(s.present, name)
 		}
 	}
-	for i := range s.cfg.Epochs {
-		secret := s.cfg.Epochs[i].secret()
-		for n := 1; n <= s.own.Number; n++ {
-			if _, live := s.own.Live[n]; !live || i+1 < len(s.cfg.Epochs) {
-				remove(secret.nameOf(s.own.Device, n))
-			}
-		}
+	if failed == nil {
+		s.own.Old = nil
 	}
 	return failed
 }

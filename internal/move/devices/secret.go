@@ -92,9 +92,14 @@ func (s secret) key(purpose string) []byte {
 // suffix ends the names of files in the folder.
 const suffix = ".cm"
 
-// nameOf returns the name of a device's file of a number: it means nothing to who does not have the secret.
-func (s secret) nameOf(device string, number int) string {
-	mac := hmac.New(sha256.New, s.key("names"))
+// namesKey is the key of the names of an epoch's files.
+type namesKey []byte
+
+func (s secret) names() namesKey { return s.key("names") }
+
+// of returns the name of a device's file of a number: it means nothing to who does not have the secret.
+func (k namesKey) of(device string, number int) string {
+	mac := hmac.New(sha256.New, k)
 	_, _ = mac.Write([]byte(device + " " + strconv.Itoa(number))) // a hash returns no error
 	return hex.EncodeToString(mac.Sum(nil)[:16]) + suffix
 }

@@ -59,6 +59,10 @@ type own struct {
 	Live     map[int]int64 `json:"live"`
 	Snapshot []int         `json:"snapshot"`
 	Empty    []int         `json:"empty,omitempty"`
+	// Times are when the live files were written, as the folder says, when they were last found to be whole; Old are files that
+	// others have replaced and that are not deleted yet.
+	Times map[int]int64 `json:"times,omitempty"`
+	Old   []int         `json:"old,omitempty"`
 	// Every is the epoch that this device has begun, 0 for none.
 	Every int `json:"every,omitempty"`
 	// Secrets is how many there were: with a new one, refused files are looked at again.
@@ -236,19 +240,19 @@ func (s *syncing) list() error {
 
 // known returns the names of files that are taken in, or this device's own.
 func (s *syncing) known() map[string]bool {
-	names := map[string]bool{}
+	known := map[string]bool{}
 	for i := range s.cfg.Epochs {
-		secret := s.cfg.Epochs[i].secret()
+		names := s.cfg.Epochs[i].secret().names()
 		for device, p := range s.peers {
 			for _, n := range p.Got {
-				names[secret.nameOf(device, n)] = true
+				known[names.of(device, n)] = true
 			}
 		}
-		for n := 1; n <= s.own.Number; n++ {
-			names[secret.nameOf(s.own.Device, n)] = true
+		for _, n := range append(slices.Collect(maps.Keys(s.own.Live)), s.own.Old...) {
+			known[names.of(s.own.Device, n)] = true
 		}
 	}
-	return names
+	return known
 }
 
 // waiting is a file that is not taken in yet.
@@ -269,7 +273,9 @@ func (s *syncing) pull(ctx context.Context) error {
 		if known[name] {
 			continue
 		}
-		if o, _, err := s.read(name); err == nil {
+		if o, _, err := s.read(name); err == nil && o.Device == s.own.Device && o.Number <= s.own.Number {
+			s.own.Old = append(s.own.Old, o.Number) // a copy that was put back
+		} else if err == nil {
 			list = append(list, waiting{name, o.Device, o.Number})
 		} else if ctx.Err() != nil || memory.CodeOf(err) == memory.CodeStorage {
 			return errors.Join(ctx.Err(), err)
@@ -333,7 +339,7 @@ func (s *syncing) check(o *opened, epoch *Epoch, i int, name string) error {
 	switch {
 	case o.Memory != s.cfg.Memory:
 		return bad("it belongs to another memory")
-	case name != epoch.secret().nameOf(o.Device, o.Number):
+	case name != epoch.secret().names().of(o.Device, o.Number):
 		return bad("its name is that of another file")
 	case o.Epoch != epoch.Number:
 		return bad("it names another epoch than that of its secret")

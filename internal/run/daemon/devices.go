@@ -92,6 +92,9 @@ func (d *deviceSync) follow(ctx context.Context, changed <-chan struct{}) {
 			continue
 		}
 		report, err := d.do(ctx, api.DevicesRequest{})
+		for _, r := range report.Refused {
+			d.log.Warn("file of the folder of devices", "name", r.Name, "reason", r.Reason)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
