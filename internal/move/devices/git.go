@@ -333,9 +333,9 @@ func (s *syncing) exchange(ctx context.Context) error {
 func (s *syncing) ownNames() map[string]int {
 	names := map[string]int{}
 	for i := range s.cfg.Epochs {
-		secret := s.cfg.Epochs[i].secret()
+		key := s.cfg.Epochs[i].secret().names()
 		for n := 1; n <= s.own.Number; n++ {
-			names[secret.nameOf(s.own.Device, n)] = n
+			names[key.of(s.own.Device, n)] = n
 		}
 	}
 	return names
@@ -431,9 +431,9 @@ func (s *syncing) union(ctx context.Context, g *clone, t tree) (next map[string]
 	if !deleted && !added {
 		return nil, false, nil
 	}
-	secret := s.cfg.current().secret()
+	names := s.cfg.current().secret().names()
 	return next, deleted && slices.ContainsFunc(s.own.Snapshot, func(n int) bool {
-		_, there := t.entries[secret.nameOf(s.own.Device, n)]
+		_, there := t.entries[names.of(s.own.Device, n)]
 		return !there
 	}), nil
 }
