@@ -66,7 +66,7 @@ func TestOwnFiles(t *testing.T) {
 				}
 			}
 			b := newMachine(t, "bob")
-			b.must(Join(b.dir, folder, "bob", sheet))
+			b.must(Join(t.Context(), b.dir, Place{Folder: folder}, "bob", sheet))
 			if r := b.sync(); len(r.Refused) > 0 {
 				t.Errorf("another device is told %+v", r.Refused)
 			}
