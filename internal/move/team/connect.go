@@ -295,4 +295,4 @@ func migrate(ctx context.Context, t pgx.Tx) (before int, err error) {
 }
 
 // oldestClient says of each version of the schema, from 1 on, the version that a client has to know at least.
-var oldestClient = []int{1}
+var oldestClient = []int{1, 2}

@@ -64,6 +64,15 @@ func newCoder(dims int) *coder {
 	return c
 }
 
+// Code returns the code of a vector in the order of its numbers: the signs of the turned ones, for likeness by Hamming distance
+// outside of the file.
+func Code(v []float32) []uint64 {
+	c := newCoder(len(v))
+	out := make([]uint64, c.words)
+	signs(out, c.turned(v))
+	return out
+}
+
 // first returns those of the turned numbers that are the vector by themselves: of the first
 // turn, or all.
 func (c *coder) first(turned []float32) []float32 { return turned[:c.numbers()] }

@@ -60,9 +60,9 @@ CREATE TABLE claude_mem.audit (
     project text        NOT NULL
 );
 
--- The projects that the person does not see. The policies ask once a statement.
-CREATE FUNCTION claude_mem.hidden() RETURNS text[] LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(array_agg(DISTINCT a.project), '{}') FROM claude_mem.access a
+-- The projects that the person does not see, by hashes: who may not see a project does not learn its name. The policies ask once a statement.
+CREATE FUNCTION claude_mem.hidden() RETURNS bigint[] LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT hashtextextended(a.project, 0)), '{}') FROM claude_mem.access a
     WHERE a.project NOT IN (SELECT m.project FROM claude_mem.access m WHERE m.member = session_user)
 $$;
 
@@ -71,7 +71,7 @@ BEGIN
     IF NEW.status <> 'shared' THEN
         NEW.state := NULL;
         NEW.created_at := 0;
-    ELSIF NEW.project = ANY (claude_mem.hidden()) OR NEW.edit AND NOT EXISTS (SELECT 1 FROM claude_mem.record r
+    ELSIF hashtextextended(NEW.project, 0) = ANY (claude_mem.hidden()) OR NEW.edit AND NOT EXISTS (SELECT 1 FROM claude_mem.record r
             WHERE r.kind = NEW.kind AND r.key = NEW.key AND r.project = NEW.project AND NOT r.edit AND r.status = 'shared') THEN
         RAISE EXCEPTION 'nobody shares this with you' USING ERRCODE = '42501';
     ELSIF TG_OP = 'UPDATE' AND OLD.status = 'forgotten' THEN
@@ -121,11 +121,11 @@ CREATE POLICY own ON claude_mem.access FOR SELECT USING (member = session_user);
 CREATE POLICY everyone ON claude_mem.member FOR SELECT USING (true);
 CREATE POLICY joins ON claude_mem.member FOR INSERT WITH CHECK (name = session_user);
 CREATE POLICY own ON claude_mem.member FOR UPDATE USING (name = session_user) WITH CHECK (name = session_user);
-CREATE POLICY seen ON claude_mem.record FOR SELECT USING (member = session_user OR project <> ALL ((SELECT claude_mem.hidden())::text[]));
-CREATE POLICY shares ON claude_mem.record FOR INSERT WITH CHECK (member = session_user AND (status <> 'shared' OR project <> ALL ((SELECT claude_mem.hidden())::text[])));
+CREATE POLICY seen ON claude_mem.record FOR SELECT USING (member = session_user OR hashtextextended(project, 0) <> ALL ((SELECT claude_mem.hidden())::bigint[]));
+CREATE POLICY shares ON claude_mem.record FOR INSERT WITH CHECK (member = session_user AND (status <> 'shared' OR hashtextextended(project, 0) <> ALL ((SELECT claude_mem.hidden())::bigint[])));
 CREATE POLICY own ON claude_mem.record FOR UPDATE USING (member = session_user)
-    WITH CHECK (member = session_user AND (status <> 'shared' OR project <> ALL ((SELECT claude_mem.hidden())::text[])));
-CREATE POLICY seen ON claude_mem.audit FOR SELECT USING (member = session_user OR project <> ALL ((SELECT claude_mem.hidden())::text[]));
+    WITH CHECK (member = session_user AND (status <> 'shared' OR hashtextextended(project, 0) <> ALL ((SELECT claude_mem.hidden())::bigint[])));
+CREATE POLICY seen ON claude_mem.audit FOR SELECT USING (member = session_user OR hashtextextended(project, 0) <> ALL ((SELECT claude_mem.hidden())::bigint[]));
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA claude_mem FROM PUBLIC;
 GRANT USAGE ON SCHEMA claude_mem TO claude_mem_reader;

@@ -1,0 +1,269 @@
+//go:build unix
+
+// Package team_test measures `claude-mem search --team` on a large memory of a team:
+//
+//	go test ./proof/bench/team -run TestSearch -rows 1000000 -timeout 60m -v
+//
+// Without -rows it does nothing. TMPDIR says on which disk the server's data are.
+package team_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claudemem/internal/keep/index/words"
+	"claudemem/internal/memory"
+	"claudemem/internal/move/team"
+	"claudemem/proof/postgres"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+var rows = flag.Int("rows", 0, "records of the team, by 100 authors")
+
+// The bars.
+const (
+	medianBar = 150 * time.Millisecond
+	slowBar   = 500 * time.Millisecond
+)
+
+const authors = 100
+
+// vocabulary makes texts of made words with the frequencies of a language: the one of rank r has a share of 1/(r+2.7).
+type vocabulary struct {
+	*rand.Rand
+	words []string
+	sums  []float64
+}
+
+func newVocabulary(size int) *vocabulary {
+	v := &vocabulary{Rand: rand.New(rand.NewPCG(1, 2))}
+	syllables := strings.Fields("ba con de fi ga hel in jo ka lo ma nen or pi qua re sto ta ur ver wi xa yel zo tion ser ment pro ")
+	seen := map[string]bool{}
+	sum := 0.0
+	for len(v.words) < size {
+		var b strings.Builder
+		for range 2 + v.IntN(3) {
+			b.WriteString(syllables[v.IntN(len(syllables))])
+		}
+		if w := b.String(); !seen[w] && !words.IsStop(w) {
+			seen[w] = true
+			v.words = append(v.words, w)
+			sum += 1 / (float64(len(v.words)) + 2.7)
+			v.sums = append(v.sums, sum)
+		}
+	}
+	return v
+}
+
+func (v *vocabulary) word() string {
+	at, _ := slices.BinarySearch(v.sums, v.Float64()*v.sums[len(v.sums)-1])
+	return v.words[min(at, len(v.words)-1)]
+}
+
+// text returns n words, about every twelfth of them an identifier of two.
+func (v *vocabulary) text(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		if list[i] = v.word(); v.IntN(12) == 0 {
+			other := v.word()
+			list[i] += strings.ToUpper(other[:1]) + other[1:]
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// state returns the state of an observation and when it was made.
+func (v *vocabulary) state(author string, n int) (state []byte, text string) {
+	title, narrative := v.text(8), v.text(60)
+	facts := []string{v.text(12), v.text(12), v.text(12)}
+	said, _ := json.Marshal(map[string]any{"type": "discovery", "title": title, "narrative": narrative, "facts": facts, "concepts": []string{"how-it-works"}}) // strings
+	rest, _ := json.Marshal(map[string]any{"files": []map[string]string{{"path": "internal/" + v.word() + "/" + v.word() + ".go"}}, "created_at": 1_700_000_000_000 + int64(n)*1000})
+	by := memory.Revision{Count: 1, Device: author + ":0001"}
+	state, _ = json.Marshal(memory.Shared{Kind: "observation", Key: fmt.Sprintf("%s-%d", author, n), Project: "p", Fields: map[string]memory.Field{
+		memory.FieldText: {Revision: by, Value: memory.FieldValue(said)}, "rest": {Revision: by, Value: memory.FieldValue(rest)}}})
+	return state, title + " " + narrative + " " + strings.Join(facts, " ")
+}
+
+type bench struct {
+	*testing.T
+	*postgres.Server
+	*vocabulary
+	texts []string // of some records
+}
+
+func (b *bench) connect(role string, notice func(string)) *pgx.Conn {
+	cfg, err := pgx.ParseConfig(b.Address(role))
+	b.must(err)
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if notice != nil {
+			notice(n.Message)
+		}
+	}
+	conn, err := pgx.ConnectConfig(b.Context(), cfg)
+	b.must(err)
+	b.Cleanup(func() { _ = conn.Close(context.Background()) }) // the server stops
+	return conn
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// load copies the records of all authors as the owner: by itself each would go through the triggers of its table, which TestPush measures.
+func (b *bench) load() {
+	b.Exec("postgres", "ALTER TABLE claude_mem.record DISABLE TRIGGER USER; DROP INDEX claude_mem.searched_words")
+	conn := b.connect("postgres", nil)
+	each := *rows / authors
+	for a := range authors {
+		author := fmt.Sprintf("author%02d", a)
+		var records, searched [][]any
+		for n := range each {
+			seq := int64(n*authors + a + 1) // they write in turn
+			state, text := b.state(author, int(seq))
+			if n < 20 {
+				b.texts = append(b.texts, text)
+			}
+			records = append(records, []any{author, "observation", fmt.Sprintf("%s-%d", author, seq), fmt.Sprintf("p/%d", n%20), string(state), 1_700_000_000_000 + seq*1000, seq})
+			in := team.IndexOf(state)
+			searched = append(searched, []any{seq, 0, in.Hashes, in.Title, in.Often, bits(in.Code)})
+		}
+		_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"claude_mem", "record"}, []string{"member", "kind", "key", "project", "state", "created_at", "seq"}, pgx.CopyFromRows(records))
+		b.must(err)
+		_, err = conn.CopyFrom(b.Context(), pgx.Identifier{"claude_mem", "searched"}, []string{"seq", "audience", "words", "title", "often", "code"}, pgx.CopyFromRows(searched))
+		b.must(err)
+	}
+	b.Exec("postgres", `SET maintenance_work_mem = '1GB'; ALTER TABLE claude_mem.record ENABLE TRIGGER USER; SELECT setval('claude_mem.record_seq', (SELECT max(seq) FROM claude_mem.record));
+		CREATE INDEX searched_words ON claude_mem.searched USING gin (words) WITH (fastupdate = off)`)
+	b.Exec("postgres", "VACUUM ANALYZE claude_mem.record, claude_mem.searched, claude_mem.frequency")
+}
+
+// bits are a code as PostgreSQL reads it in binary.
+func bits(code string) pgtype.Bits {
+	out := pgtype.Bits{Len: int32(len(code)), Bytes: make([]byte, len(code)/8), Valid: code != ""}
+	for i, c := range code {
+		if c == '1' {
+			out.Bytes[i/8] |= 128 >> (i % 8)
+		}
+	}
+	return out
+}
+
+// sizes prints the tables and indexes.
+func (b *bench) sizes() {
+	found, err := b.connect("postgres", nil).Query(b.Context(), `SELECT c.relname, pg_relation_size(c.oid) / 1048576.0 FROM pg_class c
+		WHERE c.relnamespace = 'claude_mem'::regnamespace AND c.relkind IN ('r', 'i') AND pg_relation_size(c.oid) > 1048576 ORDER BY 2 DESC`)
+	b.must(err)
+	var name string
+	var size float64
+	_, err = pgx.ForEachRow(found, []any{&name, &size}, func() error {
+		b.Logf("%-20s %7.0f MB", name, size)
+		return nil
+	})
+	b.must(err)
+}
+
+// queries returns queries by their sort, 40 each: of 1 to 6 words that a record has, which are frequent as words in texts are, and of
+// 1 to 6 of the 30 most frequent words.
+func (b *bench) queries() (sorts []string, of map[string][]string) {
+	of = map[string][]string{}
+	for _, frequent := range []bool{false, true} {
+		for n := 1; n <= 6; n++ {
+			sort := fmt.Sprintf("%d of a record", n)
+			if frequent {
+				sort = fmt.Sprintf("%d frequent", n)
+			}
+			sorts = append(sorts, sort)
+			for range 40 {
+				list := strings.Fields(b.texts[b.IntN(len(b.texts))])
+				if frequent {
+					list = b.words[:30]
+				}
+				query := make([]string, n)
+				for i := range query {
+					query[i] = list[b.IntN(len(list))]
+				}
+				of[sort] = append(of[sort], strings.Join(query, " "))
+			}
+		}
+	}
+	return sorts, of
+}
+
+func quantile(list []time.Duration, q float64) time.Duration {
+	slices.Sort(list)
+	return list[min(len(list)-1, int(math.Ceil(q*float64(len(list))))-1)].Round(time.Millisecond / 10)
+}
+
+func TestSearch(t *testing.T) {
+	if *rows == 0 {
+		t.Skip("-rows says how many records")
+	}
+	s := postgres.Start(t)
+	s.Team("alice")
+	b := &bench{T: t, Server: s, vocabulary: newVocabulary(60_000)}
+	begun := time.Now()
+	b.load()
+	t.Logf("%d records loaded in %v", *rows, time.Since(begun).Round(time.Second))
+	b.sizes()
+	conn := b.connect("alice", nil)
+	sorts, of := b.queries()
+	var all []time.Duration
+	for _, sort := range sorts {
+		var took []time.Duration
+		hits := 0
+		for i, query := range of[sort] {
+			begun := time.Now()
+			n := b.ask(conn, query)
+			if i >= 3 { // before, the connection warms up
+				took = append(took, time.Since(begun))
+			}
+			hits += n
+		}
+		all = append(all, took...)
+		t.Logf("%-14s p50 %8v  p95 %8v  %.1f hits", sort, quantile(took, 0.5), quantile(took, 0.95), float64(hits)/float64(len(of[sort])))
+	}
+	p50, p95 := quantile(all, 0.5), quantile(all, 0.95)
+	t.Logf("all            p50 %8v  p95 %8v", p50, p95)
+	if p50 > medianBar || p95 > slowBar {
+		t.Errorf("the bars are %v and %v", medianBar, slowBar)
+	}
+	b.plans(of)
+}
+
+// ask returns how many records a search finds.
+func (b *bench) ask(conn *pgx.Conn, query string) (n int) {
+	q := team.QueryOf(query)
+	b.must(conn.QueryRow(b.Context(), "SELECT count(*) FROM claude_mem.search($1, $2::text::bit(256), 10)", q.Hashes, q.Code).Scan(&n))
+	return n
+}
+
+// plans prints how the server goes about a query of each shape.
+func (b *bench) plans(of map[string][]string) {
+	conn := b.connect("postgres", func(said string) {
+		if _, plan, found := strings.Cut(said, "ORDER BY o.score DESC, o.seq DESC LIMIT wanted\n"); found {
+			b.Log(regexp.MustCompile(`'[01]{256}'|\(cost=[^)]*\) `).ReplaceAllString(plan, ""))
+		}
+	})
+	_, err := conn.Exec(b.Context(), `LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on; SET auto_explain.log_nested_statements = on;
+		SET auto_explain.log_buffers = on; SET client_min_messages = log`)
+	b.must(err)
+	for _, sort := range []string{"2 of a record", "1 frequent", "4 frequent"} {
+		b.Logf("PLAN %s: %s", sort, of[sort][0])
+		b.ask(conn, of[sort][0])
+	}
+}
