@@ -3,6 +3,7 @@ package devices
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,18 +87,6 @@ func TestRefused(t *testing.T) {
 		"forged":   {func(put func(string, []byte)) { put(s.names().of(cfg.Device(), 99), forged) }, "another device"},
 		"memory":   {func(put func(string, []byte)) { put(s.names().of(other.Device(), 1), elsewhere) }, "another memory"},
 	}
-	for i := range all[names[0]] {
-		if i%97 == 0 { // each byte in turn takes long
-			cases[fmt.Sprint("byte ", i)] = struct {
-				change func(put func(name string, content []byte))
-				want   string
-			}{func(put func(string, []byte)) {
-				changed := bytes.Clone(all[names[0]])
-				changed[i] ^= 1
-				put(names[0], changed)
-			}, "changed"}
-		}
-	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
 			copied := filepath.Join(t.TempDir(), "copy")
@@ -157,6 +146,60 @@ func TestRefused(t *testing.T) {
 		}
 		same(t, a, b)
 	})
+}
+
+// TestRefusedEachFile: one byte changed in each file of a folder in turn: that file is refused and told, the records of the others are
+// taken in, and its own once it is right again.
+func TestRefusedEachFile(t *testing.T) {
+	a := newMachine(t, "ada")
+	folder, sheet := share(t, a)
+	const records = 6
+	for i := range records {
+		a.remember(fmt.Sprintf("fact %d.", i))
+		a.sync()
+	}
+	all, cfg := contentOf(t, folder), func() *Config { c, err := Load(a.dir); a.must(err); return c }()
+	if len(all) < records {
+		t.Fatalf("%d files", len(all))
+	}
+	for name, content := range all {
+		copied := t.TempDir()
+		for other, content := range all {
+			a.must(os.WriteFile(filepath.Join(copied, other), content, 0o600))
+		}
+		b := newMachine(t, "bob")
+		b.must(Join(t.Context(), b.dir, Place{Folder: copied}, "bob", sheet))
+		o, err := open(cfg.current().secret(), content)
+		a.must(err)
+		states, err := o.states()
+		a.must(err)
+		missing := ""
+		for i := range states {
+			for n := range records {
+				if title := fmt.Sprintf("fact %d.", n); states[i].Kind == "observation" && strings.Contains(string(states[i].Fields[memory.FieldText].Value), title) {
+					missing = title
+				}
+			}
+		}
+		changed := bytes.Clone(content)
+		changed[rand.IntN(len(changed))] ^= 1 << rand.IntN(8)
+		a.must(os.WriteFile(filepath.Join(copied, name), changed, 0o600))
+		if r := b.sync(); len(r.Refused) != 1 || r.Refused[0].Name != name {
+			t.Errorf("refused %+v, want %s", r.Refused, name)
+		}
+		if r := b.sync(); len(r.Refused) != 0 {
+			t.Errorf("told twice: %+v", r.Refused)
+		}
+		for n := range records {
+			title := fmt.Sprintf("fact %d.", n)
+			if there := b.find(title) != 0; there == (title == missing) {
+				t.Errorf("%q is there: %v, with the file of %q changed", title, there, missing)
+			}
+		}
+		a.must(os.WriteFile(filepath.Join(copied, name), content, 0o600))
+		b.sync()
+		same(t, a, b)
+	}
 }
 
 // TestRekey: what is written with the old words is refused, and what is new cannot be read with them.

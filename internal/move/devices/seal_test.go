@@ -1,6 +1,8 @@
 package devices
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -44,6 +46,36 @@ func TestPadded(t *testing.T) {
 			t.Errorf("%d is padded to %d", size, p)
 		}
 	}
+}
+
+// TestRefusedEachByte: no file opens in which one bit of any byte is changed, that ends at any byte before its end, or goes on after it.
+func TestRefusedEachByte(t *testing.T) {
+	s := newSecret()
+	c, err := newConfig(Place{Folder: "."}, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := seal(s, c.key(), &Header{Memory: "m", Device: c.Device(), Epoch: 1, Number: 1, Live: []int{1}}, []memory.Shared{{Kind: "prompt", Key: "k", Gone: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := open(s, file); err != nil || o.Number != 1 {
+		t.Fatalf("%v", err)
+	}
+	refused := func(what string, i int, file []byte) {
+		if _, err := open(s, file); !errors.Is(err, errForeign) && memory.CodeOf(err) != memory.CodeInvalid {
+			t.Errorf("%s %d: %v", what, i, err)
+		}
+	}
+	for i := range file {
+		changed := bytes.Clone(file)
+		for bit := range 8 {
+			changed[i] = file[i] ^ 1<<bit
+			refused("byte", i, changed)
+		}
+		refused("cut at", i, file[:i])
+	}
+	refused("after", len(file), append(bytes.Clone(file), 0))
 }
 
 // FuzzOpen: no file makes open panic or read for ever.
