@@ -367,6 +367,7 @@ var neverSeen = map[string]string{
 	"TranscriptHistory.path": "likewise", "TranscriptHistory.sessions": "likewise",
 	"OtherPlugin.id": "there is no other plugin", "OtherPlugin.enabled": "as id", "OtherPlugin.installed": "as id",
 	"Origin.key": "only scenarios have a worker", "Origin.value": "as key", "Origin.origin": "as key",
+	"GivenLine.cited":              "no agent names a record",
 	"GivenLine.cured":              "no failure is seen again",
 	"ContextLine.observations":     "no session of a scenario has two observations in one line",
 	"claude-mem restore.unapplied": "TestErasures (backup)",

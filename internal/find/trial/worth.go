@@ -19,11 +19,11 @@ const (
 	mostPlaces = 3
 )
 
-// Used reports whether a line was of use: where a lot was drawn, if its record was opened, its file touched or its cure
-// run; else its file is no evidence.
+// Used reports whether a line was of use: where a lot was drawn, if its record was opened or cited, its file touched or its cure
+// run; else its file is no evidence, and neither is its number, which an issue may have too.
 func Used(g *accounts.Given, l *accounts.GivenLine) bool {
 	is := func(fate *bool) bool { return fate != nil && *fate }
-	return is(l.Opened) || is(l.Cured) || g.Held > 0 && is(l.Touched)
+	return is(l.Opened) || is(l.Cured) || g.Held > 0 && (is(l.Touched) || is(l.Cited))
 }
 
 // uses counts lines, given and held back, and those that were of use.

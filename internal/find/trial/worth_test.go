@@ -38,6 +38,13 @@ func TestWorth(t *testing.T) {
 	cured := func(id int64) func(bool) accounts.GivenLine {
 		return func(used bool) accounts.GivenLine { return lineOf(id, false, false, used) }
 	}
+	cited := func(id int64) func(bool) accounts.GivenLine {
+		return func(named bool) accounts.GivenLine {
+			l := lineOf(id, false, false, false)
+			l.Cited = &named
+			return l
+		}
+	}
 	tests := []struct {
 		what   string
 		place  string
@@ -48,6 +55,9 @@ func TestWorth(t *testing.T) {
 	}{
 		{"a cure", "failure", 50, [4]int{15, 12, 15, 3}, cured, 3},
 		{"its file is touched anyway", "file", 50, [4]int{20, 20, 20, 20}, touched, 0},
+		{"its number is named more often", "failure", 50, [4]int{20, 10, 20, 0}, cited, 3},
+		{"its number is of an issue", "failure", 50, [4]int{20, 10, 20, 10}, cited, 0},
+		{"its number, with no lot", "prompt", 0, [4]int{9, 9}, cited, 0},
 		{"its file is touched, with no lot", "file", 0, [4]int{9, 9}, touched, 0},
 		{"its file is touched, without a lot, often", "file", 0, [4]int{12, 12}, touched, -1},
 		{"noise", "failure", 50, [4]int{12, 0, 12, 0}, cured, -1},

@@ -80,6 +80,11 @@ func TestGiven(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
 	}
+	says := func(at memory.Millis, said string) {
+		t.Helper()
+		m.enqueue(t, event(memory.KindStop, "bert", fmt.Sprint("stop-", at), at, func(a *memory.Arrival) { a.Event.LastAssistantMessage = said }))
+	}
+	says(10_480, "As in #2.")
 	// bert read and edited the file of #4 before, and ran the check of #1; it read it again since. That answers nothing.
 	do(1, 10_400, []memory.FileRef{{Path: paths[0], Role: memory.FileModified}}, "")
 	do(2, 10_450, nil, "go test ./money")
@@ -93,7 +98,7 @@ func TestGiven(t *testing.T) {
 	confirm()
 	for _, g := range m.given(t, accounts.GivenQuery{Session: 2}) {
 		for _, l := range g.Lines {
-			if l.Touched != nil && *l.Touched || l.Cured != nil {
+			if l.Touched != nil && *l.Touched || l.Cured != nil || l.Cited != nil {
 				t.Errorf("%s %s was answered by what came before it: %+v", g.Place, l.Record, l)
 			}
 		}
@@ -101,13 +106,15 @@ func TestGiven(t *testing.T) {
 	// It went on: it read #1, edited the file of #4, and the check passed.
 	do(4, 10_800, []memory.FileRef{{Path: paths[0], Role: memory.FileModified}}, "")
 	do(5, 10_900, nil, "cd shop && go test ./money")
+	do(6, 10_950, nil, "git commit -m 'Sum cents (#2)' -m 'see shop#4, &#4; and #4th'")
+	says(10_960, "#400 is done, and #S1.")
 	confirm()
 
 	var got []string
 	for _, g := range m.given(t, accounts.GivenQuery{Session: 2}) {
 		for _, l := range g.Lines {
 			fate := ""
-			for name, is := range map[string]*bool{"opened": l.Opened, "touched": l.Touched, "cured": l.Cured} {
+			for name, is := range map[string]*bool{"opened": l.Opened, "touched": l.Touched, "cured": l.Cured, "cited": l.Cited} {
 				if is != nil {
 					fate += fmt.Sprintf(" %s=%v", name, *is)
 				}
@@ -119,7 +126,7 @@ func TestGiven(t *testing.T) {
 	}
 	want := []string{
 		"failure #1 line of #1 cured=true opened=true touched=false",
-		"failure #2 line of #2 opened=false touched=false",
+		"failure #2 line of #2 cited=true opened=false touched=false",
 		"file #4 line of #4 opened=false touched=true",
 		"prompt #1 line of #1 opened=true touched=false",
 		"block S1 done (S1, #2)",

@@ -54,6 +54,8 @@ type GivenLine struct {
 	Touched *bool `json:"touched,omitempty"`
 	// Cured: a command that the record of a failure names passed in the session after it; never false.
 	Cured *bool `json:"cured,omitempty"`
+	// Cited: the agent named its number after it, in a command or at the end of a turn; never false.
+	Cited *bool `json:"cited,omitempty"`
 }
 
 // Fate says in words what is known to have become of the line, and what an agent thinks of its record.
@@ -62,7 +64,7 @@ func (l *GivenLine) Fate() (fate []string) {
 		is    bool
 		words string
 	}{
-		{l.Opened != nil && *l.Opened, "opened"}, {l.Touched != nil && *l.Touched, "its file touched"}, {l.Cured != nil, "the cure was run"},
+		{l.Opened != nil && *l.Opened, "opened"}, {l.Touched != nil && *l.Touched, "its file touched"}, {l.Cured != nil, "the cure was run"}, {l.Cited != nil, "cited"},
 		{l.Agent == memory.Up, "thumbed up by an agent"}, {l.Agent == memory.Down, "thumbed down by an agent"},
 		{l.Use > 0, "of use before"}, {l.Use < 0, "given often and hardly used"}, {l.Use == memory.Retired, "no longer given"},
 	} {
@@ -164,6 +166,10 @@ func fillLines(ctx context.Context, q db.Querier, g *Given, judged memory.Judged
 		return err
 	}
 	cured, err := records.LinesWithFate(ctx, q, g.Session, records.FateCured)
+	if err != nil {
+		return err
+	}
+	cited, err := records.LinesWithFate(ctx, q, g.Session, records.FateCited)
 	var l memory.ContextLine
 	var opened, names, noted bool
 	var id int64
@@ -182,6 +188,9 @@ func fillLines(ctx context.Context, q db.Querier, g *Given, judged memory.Judged
 			}
 			if cured[id] {
 				line.Cured = new(true)
+			}
+			if cited[id] {
+				line.Cited = new(true)
 			}
 		}
 		g.Lines = append(g.Lines, line)

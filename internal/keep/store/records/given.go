@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// FateTouched and FateCured are the types of rows of event_log with the lines that were answered in their
+	// FateTouched, FateCured and FateCited are the types of rows of event_log with the lines that were answered in their
 	// session after they were given; CounterFatesFrom counts no events, but has the time from which on they are noted.
 	FateTouched      = "given.touched"
 	FateCured        = "given.cured"
+	FateCited        = "given.cited"
 	CounterFatesFrom = "fates_from"
 )
 
