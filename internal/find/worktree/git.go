@@ -144,21 +144,21 @@ func (g git) run(ctx context.Context, stdin string, args ...string) (string, err
 		}
 		return "", fmt.Errorf("run git %s: %w", args[0], err)
 	}
-	return out.String(), nil
+	return out.buffer.String(), nil
 }
 
 var errOutput = errors.New("too much output")
 
-// bounded is a buffer of at most maxOutput bytes; a Write beyond that fails, which
-// ends git.
-type bounded struct{ bytes.Buffer }
+// bounded keeps at most maxOutput bytes; a Write beyond that fails, which ends git. The buffer is no embedded one: io.Copy
+// would go past Write by its ReadFrom.
+type bounded struct{ buffer bytes.Buffer }
 
 // Write refuses all of p with errOutput if it would exceed maxOutput.
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxOutput {
+	if b.buffer.Len()+len(p) > maxOutput {
 		return 0, errOutput
 	}
-	return b.Buffer.Write(p)
+	return b.buffer.Write(p)
 }
 
 // environ returns the environment for git: the paths of programs and of the user's
