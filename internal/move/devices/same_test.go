@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,6 +131,29 @@ func TestLink(t *testing.T) {
 	for _, m := range []*machine{a, b} {
 		if got := projects(m); len(got) != 1 || !got[m.project] {
 			t.Errorf("%s has %v, want one project %s", m.dir, got, m.project)
+		}
+	}
+}
+
+// The events of a session that came from another device are known: its transcript, imported here too, gives no second records.
+func TestTranscriptOfReceived(t *testing.T) {
+	a, b := newMachine(t, "a"), newMachine(t, "b")
+	share(t, a, b)
+	capture := func(m *machine, session string) {
+		_, err := m.store.Enqueue(t.Context(), memory.Arrival{Key: "prompt:claude-code:" + session + ":p1", Event: memory.Event{Kind: memory.KindPrompt,
+			Host: memory.HostClaudeCode, HostSessionID: session, PromptID: "p1", Prompt: "hello", ProjectPath: m.project, OccurredAt: 1_790_000_000_000}})
+		m.must(err)
+	}
+	capture(a, "of-a")
+	capture(b, "of-b")
+	rounds(2, a, b)
+	same(t, a, b)
+	keys := []string{"prompt:claude-code:of-a:p1", "tool:claude-code:of-a:t1", "prompt:claude-code:of-b:p1", "tool:claude-code:of-b:t1", "tool:claude-code:of-c:t1"}
+	for m, want := range map[*machine]string{a: "map[prompt:claude-code:of-a:p1:true prompt:claude-code:of-b:p1:true tool:claude-code:of-b:t1:true]",
+		b: "map[prompt:claude-code:of-a:p1:true prompt:claude-code:of-b:p1:true tool:claude-code:of-a:t1:true]"} {
+		known, err := m.store.Known(t.Context(), keys)
+		if m.must(err); fmt.Sprint(known) != want {
+			t.Errorf("%s knows %v, want %s", m.dir, known, want)
 		}
 	}
 }

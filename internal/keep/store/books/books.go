@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
@@ -72,11 +73,29 @@ func (s *Keeper) Audit(ctx context.Context) ([]string, error) {
 }
 
 // Known returns which of the event keys are in the books, whatever became of the events: those
-// of skipped, failed and forgotten ones too.
+// of skipped, failed and forgotten ones too, and all of a session that came from another device: its records
+// are here, and no events of it.
 func (s *Keeper) Known(ctx context.Context, keys []string) (known map[string]bool, err error) {
 	defer db.Wrap(&err, "look for events")
 	found, err := db.Column[string](ctx, s.Reader, "SELECT event_key FROM events WHERE event_key IN (SELECT value FROM json_each(?))", db.JSONList(keys))
-	return collect.Set(found), err
+	if err != nil {
+		return nil, err
+	}
+	// A key begins with the kind, the host and the session, none of which has a colon.
+	sessionOf := func(key string) string {
+		return strings.Join(append(strings.SplitN(key, ":", 4), "", "", "")[1:3], ":")
+	}
+	received, err := db.Column[string](ctx, s.Reader, `SELECT DISTINCT value FROM json_each(?) JOIN sessions s ON s.host = substr(value, 1, instr(value, ':') - 1)
+		AND s.host_session_id = substr(value, instr(value, ':') + 1) WHERE EXISTS (SELECT 1 FROM shared_records r WHERE r.kind = 'session' AND r.id = s.id)
+		AND NOT EXISTS (SELECT 1 FROM imported i WHERE i.kind = 'session' AND i.id = s.id) AND NOT EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id)`,
+		db.JSONList(slices.Compact(slices.Sorted(slices.Values(collect.Map(keys, sessionOf))))))
+	known, elsewhere := collect.Set(found), collect.Set(received)
+	for _, key := range keys {
+		if elsewhere[sessionOf(key)] {
+			known[key] = true
+		}
+	}
+	return known, err
 }
 
 // KnownSessions returns which sessions of some hosts are in the books or were forgotten, by the hosts'
