@@ -31,8 +31,9 @@ const (
 	branch = "refs/heads/claude-mem"
 	// cloneName is the clone in the data directory. It has nothing that the folder, the database or the remote lacks.
 	cloneName = "devices.git"
-	// localTime bounds a call of git on the clone and a question to the remote, transferTime a fetch or a push.
+	// localTime bounds a call of git on the clone, askTime a question to the remote, transferTime a fetch or a push if Options do not.
 	localTime    = time.Minute
+	askTime      = 30 * time.Second
 	transferTime = 15 * time.Minute
 	// mostPushes bounds how often a push is tried while others push, mostRefusals how often although nobody does.
 	mostPushes, mostRefusals = 20, 3
@@ -43,6 +44,8 @@ const (
 // clone is this machine's copy of the branch. Of git only commands below porcelain are used, without an index and a work tree.
 type clone struct {
 	program, dir, address string
+	// limit bounds a fetch or a push.
+	limit time.Duration
 	// replaced says that the branch was replaced by one without its commits.
 	replaced bool
 }
@@ -106,7 +109,7 @@ func openClone(ctx context.Context, dataDir, address string) (*clone, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &clone{program: program, dir: filepath.Join(dataDir, cloneName), address: address}
+	g := &clone{program: program, dir: filepath.Join(dataDir, cloneName), address: address, limit: transferTime}
 	if !openfile.Exists(filepath.Join(g.dir, "HEAD")) {
 		if err := os.MkdirAll(g.dir, 0o700); err != nil {
 			return nil, memory.Errorf(memory.CodeStorage, "make the clone: %w", err)
@@ -154,17 +157,18 @@ func (g *clone) run(ctx context.Context, limit time.Duration, stdin []byte, args
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = filepath.Dir(g.dir), bytes.NewReader(stdin), &out, &said, 2*time.Second
 	err := procgroup.Run(ctx, cmd)
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		err = fmt.Errorf("no answer within %v", limit)
 	case ctx.Err() != nil:
-		err = ctx.Err()
+		err = fmt.Errorf("it was ended after up to %v: %w", limit, ctx.Err())
+		said = kept{}
 	case err == nil && out.cut:
 		err = errors.New("too much output")
 	case err == nil:
 		return out.buffer.Bytes(), nil
 	}
-	return nil, memory.Errorf(memory.CodeUnavailable, "git %s: %s", args[0], text.TruncateBytes(text.Line(cmp.Or(said.buffer.String(), err.Error())), 400)).
+	told := memory.Errorf(memory.CodeUnavailable, "git %s: %s", args[0], text.TruncateBytes(text.Line(cmp.Or(said.buffer.String(), err.Error())), 400)).
 		WithHint("see that the remote is there and can be written without a question; `claude-mem sync now` tries again")
+	told.Err = ctx.Err()
+	return nil, told
 }
 
 // local runs git without the remote. If it fails, the clone is removed: the next exchange makes another.
@@ -178,7 +182,7 @@ func (g *clone) local(ctx context.Context, stdin []byte, args ...string) ([]byte
 
 // transfer fetches or pushes. If that fails although the remote answers, the clone is looked at: it may be damaged.
 func (g *clone) transfer(ctx context.Context, args ...string) error {
-	_, err := g.run(ctx, transferTime, nil, args...)
+	_, err := g.run(ctx, g.limit, nil, args...)
 	if err != nil && ctx.Err() == nil {
 		_, _ = g.local(ctx, nil, "fsck", "--no-dangling", "--no-progress") // it removes the clone
 	}
@@ -202,7 +206,7 @@ func (g *clone) tip(ctx context.Context) (string, error) {
 // fetch returns what the remote has.
 func (g *clone) fetch(ctx context.Context) (t tree, err error) {
 	t.entries = map[string]entry{}
-	out, err := g.run(ctx, localTime, nil, "ls-remote", "--heads", g.served("upload-pack"), g.address, branch)
+	out, err := g.run(ctx, askTime, nil, "ls-remote", "--heads", g.served("upload-pack"), g.address, branch)
 	if err != nil {
 		return t, err
 	}
@@ -317,6 +321,7 @@ func (s *syncing) exchange(ctx context.Context) error {
 	var t tree
 	g, away := openClone(ctx, s.DataDir, s.cfg.Remote)
 	if away == nil {
+		g.limit = cmp.Or(s.TransferTime, g.limit)
 		t, away = s.receive(ctx, g)
 	}
 	if err := cmp.Or(s.run(ctx), away); err != nil {
@@ -324,7 +329,7 @@ func (s *syncing) exchange(ctx context.Context) error {
 	}
 	err := s.send(ctx, g, t)
 	if err == nil && g.replaced { // what was forgotten is to go from here too; if it fails, the next one does it
-		_, _ = g.run(ctx, transferTime, nil, "gc", "--quiet", "--force", "--prune=now")
+		_, _ = g.run(ctx, g.limit, nil, "gc", "--quiet", "--force", "--prune=now")
 	}
 	return err
 }
@@ -388,6 +393,9 @@ func (s *syncing) send(ctx context.Context, g *clone, t tree) error {
 			g.replaced = g.replaced || root
 			_, err := g.local(ctx, nil, "update-ref", branch, commit)
 			return err
+		}
+		if errors.Is(failed, context.DeadlineExceeded) { // what waits is better served by the next exchange
+			return failed
 		}
 		select {
 		case <-ctx.Done():

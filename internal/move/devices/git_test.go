@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"claudemem/internal/memory"
 )
@@ -166,6 +167,33 @@ func TestGitFaults(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	a.remember("without git")
 	fault(a, "there is no git on the PATH")
+}
+
+// TestGitSlow: a push that does not end is ended and told, the records are kept, and go with a later one.
+func TestGitSlow(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the slow git is a script")
+	}
+	a, b := newMachine(t, "ada"), newMachine(t, "bob")
+	a.remember("first")
+	shareByGit(t, a, b)
+	real, err := GitProgram()
+	a.must(err)
+	dir, path := t.TempDir(), os.Getenv("PATH")
+	a.must(os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\nfor a; do [ \"$a\" = push ] && sleep 1000; done\nexec "+real+" \"$@\"\n"), 0o700))
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+path)
+	a.remember("late")
+	a.options.TransferTime = 100 * time.Millisecond
+	if _, err := Sync(t.Context(), a.store, a.options); err == nil || !strings.HasPrefix(err.Error(), "git push: it was ended after up to 100ms") {
+		t.Errorf("a push that does not end: %v", err)
+	}
+	a.options.TransferTime = 0
+	t.Setenv("PATH", path)
+	rounds(2, a, b)
+	same(t, a, b)
+	if b.find("late") == 0 {
+		t.Error("it does not arrive later")
+	}
 }
 
 // TestGitStrangers: configuration, hooks, filters and signing of the user and of the remote do not run; files of strangers in the branch

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"time"
 
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/openfile"
@@ -43,6 +44,8 @@ type Options struct {
 	Note func(*care.Erasure) error
 	// Now returns the time.
 	Now func() memory.Millis
+	// TransferTime bounds a fetch and a push by git, 15 minutes if it is 0.
+	TransferTime time.Duration
 }
 
 // mostRefused bounds the refused files that are remembered.

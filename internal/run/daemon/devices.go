@@ -28,6 +28,8 @@ const (
 	// between two looks into the folder.
 	devicesPause = 5 * time.Second
 	devicesEvery = time.Minute
+	// commandTransfer bounds a fetch and a push by git in a command, which keeps a worker from starting meanwhile.
+	commandTransfer = time.Minute
 	// rootLimit bounds how long git may look for the first commit of a project.
 	rootLimit = 5 * time.Second
 )
@@ -39,6 +41,8 @@ type deviceSync struct {
 	dataDir string
 	log     *slog.Logger
 	clock   func() time.Time
+	// transfer is devices.Options.TransferTime.
+	transfer time.Duration
 	// busy lets one sync at a time run.
 	busy sync.Mutex
 	// roots are the first commits of projects without a remote.
@@ -112,7 +116,7 @@ func (d *deviceSync) options() (devices.Options, error) {
 	return devices.Options{
 		DataDir: d.dataDir, Identify: d.identify, Captured: captured, Redact: d.intake.Portable,
 		Note: func(e *care.Erasure) error { return backup.NoteErasure(d.dataDir, e) },
-		Now:  func() memory.Millis { return memory.MillisOf(d.clock()) },
+		Now:  func() memory.Millis { return memory.MillisOf(d.clock()) }, TransferTime: d.transfer,
 	}, err
 }
 
@@ -192,7 +196,7 @@ func SyncDevices(ctx context.Context, dataDir string, r api.DevicesRequest) (ans
 	log := slog.New(slog.DiscardHandler)
 	policy := newLive(dataDir, resolved, log).policy
 	err = asWorker(ctx, dataDir, true, turnLimit, func(s *store.Store) error {
-		d := &deviceSync{store: s, intake: intake.New(nil, intake.Options{Policy: policy}), dataDir: dataDir, log: log, clock: time.Now}
+		d := &deviceSync{store: s, intake: intake.New(nil, intake.Options{Policy: policy}), dataDir: dataDir, log: log, clock: time.Now, transfer: commandTransfer}
 		answer, err = d.do(ctx, r)
 		return err
 	})
