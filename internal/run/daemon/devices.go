@@ -76,6 +76,7 @@ func (d *deviceSync) follow(ctx context.Context, changed <-chan struct{}) {
 	ticker := time.NewTicker(devicesEvery)
 	defer ticker.Stop()
 	var due <-chan time.Time
+	told := "" // a machine may be offline for days
 	for {
 		select {
 		case <-ctx.Done():
@@ -103,10 +104,15 @@ func (d *deviceSync) follow(ctx context.Context, changed <-chan struct{}) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			d.log.Warn("sync with other devices", "error", err)
+			if err.Error() != told {
+				told = err.Error()
+				d.log.Warn("sync with other devices", "error", err)
+			}
+			continue
 		case report.Sent+report.Received > 0:
 			d.log.Info("synced with other devices", "sent", report.Sent, "received", report.Received, "added", report.Added)
 		}
+		told = ""
 	}
 }
 
