@@ -29,7 +29,7 @@ Nothing leaves the machine; an experiment is off until you begin it.`,
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, _ []string) error {
 		found, err := m.Impact(ctx, api.ImpactRequest{Share: 50})
 		return a.Done(found.Trial, err, func(p *print.Printer) {
-			p.Printf("%s\n", print.Or(found.Trial.Runs(), fmt.Sprintf("Experiment %d runs, since %s: %s.", found.Trial.ID, p.When(found.Trial.StartedAt), found.Trial.Said()), "No experiment runs."))
+			p.Printf("%s\n", print.Or(found.Trial.Runs(), fmt.Sprintf("Experiment %d runs, since %s: %s.", found.Trial.ID, p.Ago(found.Trial.StartedAt), found.Trial.Said()), "No experiment runs."))
 			a.Note(print.Or(found.Trial.Runs(), "`claude-mem impact` shows what came of it, `claude-mem experiment off` ends it.", "`claude-mem experiment on` begins one."))
 		})
 	})
@@ -145,9 +145,18 @@ func printImpact(p *print.Printer, found *api.Impact) {
 	p.Printf("Experiment %d, %s: %s%s%s\n", found.Trial.ID, print.Or(found.Trial.Runs(), "running", "ended"), arms,
 		print.If(found.Running > 0, fmt.Sprintf("; %s not ended yet", text.Count(found.Running, "session"))),
 		print.If(found.Exposed > 0, fmt.Sprintf("; %d without the memory looked records up", found.Exposed)))
+	p.Printf("What the memory changes, with + for more:\n")
+	few := 0 // of the exploratory outcomes
 	for _, o := range found.Outcomes {
+		if !o.Primary && o.Low == nil {
+			few++
+			continue
+		}
 		against := map[memory.Arm]string{memory.ArmPlacebo: " (against the placebo)", memory.ArmHeld: " (given, against held back)"}[o.Against]
 		p.Printf("  %-26s %s%s%s\n", o.Name, o.Said(), against, print.If(!o.Primary, p.Style(print.Dim, " (exploratory)")))
+	}
+	if few > 0 {
+		p.Printf("  %d more, exploratory: too few for an interval\n", few)
 	}
 	for _, place := range found.Off {
 		p.Printf("Lines at a %s are switched off, as they made the turn longer; one of ten is given.\n", place)

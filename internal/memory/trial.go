@@ -1,6 +1,9 @@
 package memory
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Trial is an experiment on the user's own sessions: Share percent of them are given nothing,
 // Placebo percent a text of the same length that says nothing of the project, the others what
@@ -50,7 +53,16 @@ func (t *Trial) HeldAt(place, project string) int {
 
 // Said says in words what the trial withholds.
 func (t *Trial) Said() string {
-	return fmt.Sprintf("%d %% of the sessions are given nothing, %d %% a placebo, and %d %% of the lines at prompts, files and failures are held back", t.Share, t.Placebo, t.Moments)
+	said := ""
+	for _, part := range []struct {
+		share int
+		of    string
+	}{{t.Share, "of the sessions are given nothing"}, {t.Placebo, "a placebo"}, {t.Moments, "of the lines at prompts, files and failures are held back"}} {
+		if part.share > 0 {
+			said += fmt.Sprintf(", %d %% %s", part.share, part.of)
+		}
+	}
+	return strings.TrimPrefix(said, ", ")
 }
 
 // SourceNow is the source of a block that a person asks for, whatever the arm of the session.

@@ -210,7 +210,7 @@ func outcomeOf(name string, primary bool, against memory.Arm, ratio bool, e tria
 		if ratio {
 			x = math.Expm1(x) * 100
 		}
-		return math.Round(x*100) / 100
+		return math.Round(x*100)/100 + 0 // no -0
 	}
 	out := ImpactOutcome{Name: name, Primary: primary, Against: against, Sessions: e.Sessions, Percent: ratio, Change: shown(e.Mean), Known: e.Known()}
 	if !math.IsInf(e.Low, 0) {
@@ -222,7 +222,8 @@ func outcomeOf(name string, primary bool, against memory.Arm, ratio bool, e tria
 // Said says an outcome with its interval, and that it is not known yet.
 func (o *ImpactOutcome) Said() string {
 	if o.Low == nil {
-		return fmt.Sprintf("too few: %d of 30", o.Sessions)
+		of := map[bool]string{true: "moments", false: "sessions"}[o.Against == memory.ArmHeld]
+		return fmt.Sprintf("too few: %d of the 30 %s that an interval takes", o.Sessions, of)
 	}
 	said := fmt.Sprintf("%+.4g, between %+.4g and %+.4g", o.Change, *o.Low, *o.High) + map[bool]string{true: " %"}[o.Percent]
 	return said + map[bool]string{false: ": not known yet"}[o.Known]
