@@ -95,7 +95,7 @@ docs: ## docs/settings.md from the table of settings, the findings of docs/docto
 	$(GO) test ./internal/run/doctor -run TestDocument -update
 	$(GO) test ./proof/house -run TestNotice -update
 
-accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first talk release impact devices), one line per point
+accept-%: ## the acceptance of a subject (capture observer search recall install house code memory safe viewer history hosts first talk release impact devices teams), one line per point
 	proof/acceptance/accept-$*
 
 rename: ## the module's path, in go.mod, imports and nested modules: make rename MODULE=example.org/you/claude-mem

@@ -164,7 +164,7 @@ func TestCells(t *testing.T) {
 		cell("CREATE FUNCTION claude_mem.hidden(x int) RETURNS int LANGUAGE sql AS 'SELECT 1'", false)
 	}
 	cells += functionCells(t, s, admin)
-	t.Logf("%d cells", cells)
+	t.Logf("point 3: %d cells", cells)
 }
 
 // functionCells calls each function as each role.

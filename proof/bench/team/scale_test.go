@@ -3,8 +3,9 @@
 // Package team_test measures `claude-mem search --team` on a large memory of a team:
 //
 //	go test ./proof/bench/team -run TestSearch -rows 1000000 -timeout 60m -v
+//	go test ./proof/bench/team -run TestTimes -rows 20000 -v
 //
-// Without -rows it does nothing. TMPDIR says on which disk the server's data are.
+// The second one has a person ask for words that so many records have which the person does not see. Without -rows they do nothing. TMPDIR says on which disk the server's data are.
 package team_test
 
 import (
@@ -238,11 +239,93 @@ func TestSearch(t *testing.T) {
 		t.Logf("%-14s p50 %8v  p95 %8v  %.1f hits", sort, quantile(took, 0.5), quantile(took, 0.95), float64(hits)/float64(len(of[sort])))
 	}
 	p50, p95 := quantile(all, 0.5), quantile(all, 0.95)
-	t.Logf("all            p50 %8v  p95 %8v", p50, p95)
+	t.Logf("point 4: %d records: the function p50 %v, p95 %v", *rows, p50, p95)
 	if p50 > medianBar || p95 > slowBar {
 		t.Errorf("the bars are %v and %v", medianBar, slowBar)
 	}
 	b.plans(of)
+	if *rows <= 100_000 { // else it takes long to renumber the words
+		b.restrict()
+		all = nil
+		for _, sort := range sorts {
+			for _, query := range of[sort] {
+				begun := time.Now()
+				b.ask(conn, query)
+				all = append(all, time.Since(begun))
+			}
+		}
+		t.Logf("with 200 restricted projects: p50 %v, p95 %v", quantile(all, 0.5), quantile(all, 0.95))
+	}
+}
+
+// restrict has half of the projects, and others without records, be seen by one member only.
+func (b *bench) restrict() {
+	begun := time.Now()
+	b.Exec("postgres", "INSERT INTO claude_mem.access SELECT 'p/' || 2 * n, 'alice' FROM generate_series(0, 199) n")
+	b.Logf("restricted in %v", time.Since(begun).Round(time.Second))
+}
+
+// TestTimes compares the times of searches that differ by what is hidden only.
+func TestTimes(t *testing.T) {
+	if *rows == 0 {
+		t.Skip("-rows says how many records")
+	}
+	s := postgres.Start(t)
+	s.Team("alice", "bob")
+	s.Exec("postgres", "INSERT INTO claude_mem.access VALUES ('secret', 'alice')")
+	b := &bench{T: t, Server: s, vocabulary: newVocabulary(5000)}
+	conn := b.connect("postgres", nil)
+	var salt int32
+	b.must(conn.QueryRow(t.Context(), "SELECT salt FROM claude_mem.audience").Scan(&salt))
+	b.Exec("postgres", "ALTER TABLE claude_mem.record DISABLE TRIGGER USER")
+	const none, hidden, seen, both = 1, 2, 3, 4 // words that records have so
+	var records, searched [][]any
+	for n := range *rows {
+		state, _ := b.state("alice", n)
+		in := team.IndexOf(state)
+		project, audience, own := "open", int32(0), []int32{}
+		switch {
+		case n%2 == 0:
+			project, audience, own = "secret", salt, []int32{hidden, both}
+		case n%101 == 0:
+			own = []int32{seen, both}
+		}
+		own = append(own, in.Hashes...)
+		for i := range own {
+			own[i] ^= audience
+		}
+		records = append(records, []any{"alice", "observation", fmt.Sprint(n), project, string(state), int64(n + 1)})
+		searched = append(searched, []any{int64(n + 1), audience, own, in.Title, in.Often, bits(in.Code)})
+	}
+	_, err := conn.CopyFrom(t.Context(), pgx.Identifier{"claude_mem", "record"}, []string{"member", "kind", "key", "project", "state", "seq"}, pgx.CopyFromRows(records))
+	b.must(err)
+	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{"claude_mem", "searched"}, []string{"seq", "audience", "words", "title", "often", "code"}, pgx.CopyFromRows(searched))
+	b.must(err)
+	b.Exec("postgres", "VACUUM ANALYZE")
+	bob := b.connect("bob", nil)
+	times := map[int32][]time.Duration{}
+	for round := range 1000 {
+		for _, i := range b.Perm(4) {
+			word := []int32{none, hidden, seen, both}[i]
+			begun := time.Now()
+			_, err := bob.Exec(t.Context(), "SELECT * FROM claude_mem.search($1, NULL, 10)", []int32{word})
+			b.must(err)
+			if round >= 20 {
+				times[word] = append(times[word], time.Since(begun))
+			}
+		}
+	}
+	for _, pair := range [][2]int32{{none, hidden}, {seen, both}} {
+		one, other := times[pair[0]], times[pair[1]]
+		slower := 0
+		for i := range one { // asked in the same round
+			if other[i] > one[i] {
+				slower++
+			}
+		}
+		t.Logf("point 3: %d hidden records have the word: median %v, without them %v; slower in %d of %d rounds (by chance %d ± %.0f)", *rows/2,
+			quantile(slices.Clone(other), 0.5), quantile(slices.Clone(one), 0.5), slower, len(one), len(one)/2, 2*math.Sqrt(float64(len(one))/4))
+	}
 }
 
 // ask returns how many records a search finds.

@@ -107,13 +107,13 @@ DECLARE
     most CONSTANT integer := 5000;
     visible integer[] := ARRAY(SELECT 0 UNION ALL SELECT a.salt FROM claude_mem.audience a JOIN claude_mem.access m USING (project) WHERE m.member = session_user);
     total float8;
-    word integer[]; -- those that there are, the rarest first
-    records float8[];
+    sought integer[]; -- those that there are, the rarest first
+    held float8[]; -- how many records have each
     weight float8[];
     rare integer[] := '{}'; -- of the numbers of these words any
     every integer[] := '{}'; -- these words all
     newest integer := 0; -- how many candidates that are just new
-    looked integer := 0; -- among how many of each audience
+    looked float8 := 0; -- among how many; of each audience by its share
     room float8 := most; -- for so many other candidates
     at integer := 1;
     expected float8; -- so many records have every
@@ -123,28 +123,28 @@ BEGIN
         RAISE EXCEPTION 'a search has 1 to 16 words, a code of 256 bits and a limit of 1 to 100' USING ERRCODE = '22023';
     END IF;
     SELECT coalesce(sum(f.records), 0) INTO total FROM claude_mem.frequency f WHERE f.word = ANY (visible);
-    SELECT array_agg(w ORDER BY n, w), array_agg(n ORDER BY n, w), array_agg(ln(1 + (total - n + 0.5) / (n + 0.5)) ORDER BY n, w) INTO word, records, weight
+    SELECT array_agg(w ORDER BY n, w), array_agg(n ORDER BY n, w), array_agg(ln(1 + (total - n + 0.5) / (n + 0.5)) ORDER BY n, w) INTO sought, held, weight
         FROM (SELECT w, least(sum(f.records), total)::float8 AS n FROM (SELECT DISTINCT unnest(asked) AS w) q, unnest(visible) v
             JOIN claude_mem.frequency f ON true WHERE f.word = w # v GROUP BY w) counted;
-    IF word IS NULL THEN
+    IF sought IS NULL THEN
         RETURN;
     END IF;
-    WHILE at <= cardinality(word) AND records[at] <= room LOOP
-        rare := rare || ARRAY(SELECT word[at] # v FROM unnest(visible) v);
-        room := room - records[at];
+    WHILE at <= cardinality(sought) AND held[at] <= room LOOP
+        rare := rare || ARRAY(SELECT sought[at] # v FROM unnest(visible) v);
+        room := room - held[at];
         at := at + 1;
     END LOOP;
-    IF at <= cardinality(word) AND room >= most / 5 THEN
-        FOR i IN at .. cardinality(word) LOOP
-            every := every || word[i];
-            expected := coalesce(expected, total) * records[i] / total;
+    IF at <= cardinality(sought) AND room >= most / 5 THEN
+        FOR i IN at .. cardinality(sought) LOOP
+            every := every || sought[i];
+            expected := coalesce(expected, total) * held[i] / total;
             EXIT WHEN expected < most;
         END LOOP;
         IF expected > 10 * most THEN -- too many to look at all
             every := '{}';
         END IF;
         newest := CASE WHEN rare = '{}' AND every = '{}' THEN most ELSE most / 5 END;
-        looked := least(100000, ceil(1.5 * newest * total / records[at]));
+        looked := least(100000, ceil(1.5 * newest * total / held[at]));
     END IF;
     RETURN QUERY
     WITH candidate AS (
@@ -154,11 +154,11 @@ BEGIN
         (SELECT s.* FROM (SELECT v, ARRAY(SELECT w # v FROM unnest(every) w) AS keys FROM unnest(visible) v WHERE every <> '{}') a
             CROSS JOIN LATERAL (SELECT s.* FROM claude_mem.searched s WHERE s.words @> a.keys AND s.audience + 0 = a.v LIMIT 10 * most) s ORDER BY s.seq DESC LIMIT greatest(0, room - newest))
         UNION ALL
-        (SELECT s.* FROM unnest(visible) v CROSS JOIN LATERAL (SELECT s.* FROM claude_mem.searched s WHERE s.audience = v ORDER BY s.seq DESC LIMIT looked) s
-            WHERE s.words && ARRAY(SELECT w # s.audience FROM unnest(word) w) ORDER BY s.seq DESC LIMIT newest)
+        (SELECT s.* FROM claude_mem.frequency n CROSS JOIN LATERAL (SELECT s.* FROM claude_mem.searched s WHERE s.audience = n.word ORDER BY s.seq DESC LIMIT ceil(looked * n.records / total)) s
+            WHERE n.word = ANY (visible) AND s.words && ARRAY(SELECT w # s.audience FROM unnest(sought) w) ORDER BY s.seq DESC LIMIT newest)
     ), said AS MATERIALIZED (
-        SELECT s.seq, s.code, (SELECT sum(weight[i] * CASE WHEN p <= s.title THEN 2::float8 WHEN p <= s.often THEN 1.5::float8 ELSE 1 END)
-            FROM generate_subscripts(word, 1) i, array_position(s.words, word[i] # s.audience) p WHERE p IS NOT NULL) / (140 + cardinality(s.words)) AS words
+        SELECT s.seq, s.code, (SELECT sum(w * CASE WHEN p <= s.title THEN 2::float8 WHEN p <= s.often THEN 1.5::float8 ELSE 1 END) FROM (
+            SELECT w, array_position(s.words, h # s.audience) AS p FROM unnest(sought, weight) q (h, w) OFFSET 0) placed WHERE p IS NOT NULL) / (140 + cardinality(s.words)) AS words
         FROM candidate s
     ), best AS (
         SELECT s.seq, s.words / max(s.words) OVER () + CASE WHEN s.code IS NULL OR meaning IS NULL THEN 0 ELSE greatest(0, cos(pi() * bit_count(s.code # meaning) / 256)) END AS score
