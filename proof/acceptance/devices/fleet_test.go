@@ -47,11 +47,11 @@ func (m *machine) killed(cmd *exec.Cmd, after int) bool {
 	return ok && status.Signaled()
 }
 
-// join joins the memory whose words these are.
-func (m *machine) join(words []string, args ...string) {
+// join joins the memory whose words these are, by the machine's folder.
+func (m *machine) join(words []string, name string, args ...string) {
 	m.T.Helper()
-	join := exec.Command(world.Binary("claude-mem"), append([]string{"sync", "join", "--name", "planted-machine"}, args...)...)
-	join.Env, join.Dir, join.Stdin = m.Env, m.Home, strings.NewReader(strings.Join(words, " "))
+	join := exec.Command(world.Binary("claude-mem"), append([]string{"sync", "join", m.folder, "--name", name}, args...)...)
+	join.Env, join.Dir, join.Stdin = m.Env, m.project, strings.NewReader(strings.Join(words, " "))
 	if out, err := join.CombinedOutput(); err != nil {
 		m.T.Fatalf("%v: %s", err, out)
 	}

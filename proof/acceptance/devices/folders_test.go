@@ -45,15 +45,6 @@ func pair(t *testing.T, folder string) (a, b *machine) {
 	return a, b
 }
 
-func (m *machine) join(words []string, name string) {
-	m.T.Helper()
-	cmd := exec.Command(world.Binary("claude-mem"), "sync", "join", m.folder, "--name", name)
-	cmd.Env, cmd.Dir, cmd.Stdin = m.Env, m.project, strings.NewReader(strings.Join(words, " "))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		m.T.Fatalf("%v: %s", err, out)
-	}
-}
-
 func (m *machine) remember(text string) {
 	m.T.Helper()
 	m.MustCommand("remember", text, "--project", m.project)

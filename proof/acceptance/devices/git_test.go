@@ -122,7 +122,7 @@ func TestGit(t *testing.T) {
 	}
 	words := f.begin("sync", "init", f.machines[0].folder, "--git", remote.dir, "--name", "planted-machine", "--json")
 	for _, m := range f.machines[1:] {
-		m.join(words, m.folder, "--git", remote.dir)
+		m.join(words, "planted-machine", "--git", remote.dir)
 	}
 	within := map[string]int{}
 	for f.step = 0; !f.enough(); f.step++ {

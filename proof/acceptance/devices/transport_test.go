@@ -100,7 +100,7 @@ func TestTransport(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m.join(words, m.folder)
+		m.join(words, "planted-machine")
 	}
 	tr := &transport{t: t, random: f.random, origin: map[string]*machine{}}
 	for name := range filesOf(t, a.folder) {
