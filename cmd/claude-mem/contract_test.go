@@ -351,7 +351,8 @@ var contractCases = []struct{ command, args string }{
 
 // contractScripts are the commands that need processes of their own: scenarios check them.
 var contractScripts = []string{"claude-mem demo", "claude-mem open", "claude-mem worker start", "claude-mem worker restart", "claude-mem worker status", "claude-mem worker logs",
-	"claude-mem sync init", "claude-mem sync join", "claude-mem sync now", "claude-mem projects link", "claude-mem sync retire", "claude-mem sync rekey", "claude-mem sync status", "claude-mem sync devices", "claude-mem sync leave"}
+	"claude-mem sync init", "claude-mem sync join", "claude-mem sync now", "claude-mem projects link", "claude-mem sync retire", "claude-mem sync rekey", "claude-mem sync status", "claude-mem sync devices", "claude-mem sync leave",
+	"claude-mem team init", "claude-mem team join", "claude-mem team pull", "claude-mem team mute", "claude-mem team leave", "claude-mem team status", "claude-mem team doctor", "claude-mem share", "claude-mem unshare"}
 
 // neverSeen are documented fields of states that a test does not make.
 var neverSeen = map[string]string{
@@ -379,6 +380,9 @@ var neverSeen = map[string]string{
 	"ImportedTranscripts.others": "TestPlan (history)", "ImportedRecords.wide": "export.txtar", "ImportedRecords.wide_taken": "a person has to say yes at a terminal",
 	"Observation.versions": "sync.txtar", "Version.device": "likewise", "Version.type": "likewise", "Version.title": "likewise", "Version.subtitle": "likewise", "Version.narrative": "likewise", "Version.facts": "likewise",
 	"Synced.sent": "likewise", "Synced.fault": "TestRekeyFault (devices)", "Synced.received": "likewise", "Synced.added": "likewise", "Synced.refused": "likewise", "Synced.words": "likewise", "RefusedFile.name": "likewise", "RefusedFile.reason": "likewise",
+	"TeamDone.sent": "team.txtar", "TeamDone.added": "likewise", "TeamDone.changed": "likewise", "TeamDone.erased": "likewise", "TeamDone.acted": "likewise", "TeamDone.refused": "likewise",
+	"TeamDone.fault": "likewise", "TeamDone.member": "likewise", "TeamDone.schema": "likewise",
+	"TeamPolicy.project": "likewise", "TeamPolicy.summaries": "likewise", "TeamAuthor.member": "likewise", "TeamAuthor.records": "likewise",
 	"Contested.kind": "likewise", "Contested.id": "likewise", "Contested.text": "likewise", "Contested.others": "likewise", "Device.device": "likewise", "Device.label": "likewise", "Device.seen_at_epoch": "likewise", "Device.retired": "likewise", "Device.missing": "likewise", "Device.behind": "likewise", "Device.lost": "likewise",
 	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }

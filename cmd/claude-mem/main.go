@@ -89,11 +89,11 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	add(groupMemory, a.searchCommand(), a.timelineCommand(), a.recentCommand(), a.showCommand(), a.browseCommand(), a.sessionsCommand(), a.givenCommand(), a.reopenCommand(), a.projectsCommand(),
 		a.rememberCommand(), a.editCommand(), a.pinCommand(), a.unpinCommand(), a.learnCommand(), a.hideCommand(), a.unhideCommand(), a.forgetCommand(),
-		a.outlineCommand(), a.changesCommand(), a.fixCommand(), a.howCommand(), a.agentFilesCommand(), a.statsCommand())
+		a.outlineCommand(), a.changesCommand(), a.fixCommand(), a.howCommand(), a.statsCommand())
 	add(groupRun, helping, running.OpenCommand(), running.WorkerCommand(), a.configCommand(), moving.BackupCommand(), moving.RestoreCommand(), moving.ExportCommand(),
-		moving.ImportCommand(), moving.SyncCommand(), setting.InstallCommand(), setting.DoctorCommand())
+		moving.ImportCommand(), moving.SyncCommand(), moving.TeamCommand(), setting.InstallCommand(), setting.DoctorCommand())
 	add(groupHook, a.hookCommands()...)
-	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), a.mergeCommand(), a.experimentCommand(), a.impactCommand(), setting.UninstallCommand(), setting.UpgradeCommand(), running.DemoCommand(), a.versionCommand())
+	add(groupSeldom, a.reindexCommand(), a.completionCommand(), a.mcpCommand(), a.modeCommand(), a.queueCommand(), a.mergeCommand(), a.agentFilesCommand(), moving.ShareCommand(), moving.UnshareCommand(), a.experimentCommand(), a.impactCommand(), setting.UninstallCommand(), setting.UpgradeCommand(), running.DemoCommand(), a.versionCommand())
 	root.AddCommand(scriptingTopic())
 	cli.WithDefaults(root)
 	return root

@@ -30,6 +30,7 @@ import (
 	"claudemem/internal/run/control"
 	"claudemem/internal/run/recorded"
 	"claudemem/proof/layouts"
+	"claudemem/proof/postgres"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -63,6 +64,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
+		Condition: func(condition string) (bool, error) {
+			if condition != "postgres" {
+				return false, fmt.Errorf("unknown condition %q", condition)
+			}
+			return postgres.Find() != "", nil
+		},
 		Setup: func(env *testscript.Env) error {
 			data := filepath.Join(env.WorkDir, "memory")
 			env.Setenv("CLAUDE_MEM_DATA_DIR", data)
@@ -75,6 +82,13 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("DOCS", docs)
+			if filepath.Base(env.WorkDir) == "script-team" && postgres.Find() != "" {
+				server := postgres.Start(t)
+				server.Team("alice", "bob")
+				for _, role := range []string{"postgres", "boss", "alice", "bob", "carol_reads"} {
+					env.Setenv("AS_"+role, server.Address(role))
+				}
+			}
 			env.Defer(func() { stopWorkers(t, data) })
 			if err := os.MkdirAll(data, 0o700); err != nil {
 				return err

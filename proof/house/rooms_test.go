@@ -29,7 +29,7 @@ func TestRooms(t *testing.T) {
 			}
 		}
 	}
-	for _, room := range []string{"db", "records", "books", "accounts", "care"} {
+	for _, room := range []string{"db", "records", "books", "accounts", "care", "upkeep"} {
 		if lines["internal/keep/store/"+room] == 0 {
 			t.Errorf("no room %s", room)
 		}

@@ -171,7 +171,7 @@ func (s *Server) Team(members ...string) {
 		s.Exec("boss", "CREATE ROLE "+name+" LOGIN PASSWORD 'secret-of-"+name+"' IN ROLE claude_mem_writer")
 	}
 	s.Exec("boss", "CREATE ROLE carol_reads LOGIN IN ROLE claude_mem_reader")
-	if _, _, err := team.Init(context.Background(), s.Address("boss"), ""); err != nil {
+	if _, _, err := team.Init(context.Background(), s.Address("boss")); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -96,7 +97,7 @@ var ErrDamaged = errors.New("memory.db is damaged")
 // deleting the oldest: made exists and is whole then.
 func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Backup, err error) {
 	source := filepath.Join(dataDir, databaseName)
-	has, err := care.ReadContents(ctx, source)
+	has, err := upkeep.ReadContents(ctx, source)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && has.Schema == 0:
 		return made, memory.Errorf(memory.CodeNoMemory, "nothing is remembered yet")
@@ -106,7 +107,7 @@ func Make(ctx context.Context, dataDir string, keep int, now time.Time) (made Ba
 		return made, err
 	}
 	// The copy has new indexes and no free pages: damage there is found in the original only.
-	if wrong, err := care.Verify(ctx, source); err != nil {
+	if wrong, err := upkeep.Verify(ctx, source); err != nil {
 		return made, err
 	} else if len(wrong) > 0 {
 		return made, damaged(wrong...)
@@ -154,7 +155,7 @@ func copyVerified(ctx context.Context, source, temp string) error {
 		return memory.Errorf(memory.CodeStorage, "make backup: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	if err := care.Copy(ctx, source, temp); err != nil {
+	if err := upkeep.Copy(ctx, source, temp); err != nil {
 		if db.Damaged(err) {
 			return damaged(err.Error())
 		}
@@ -163,7 +164,7 @@ func copyVerified(ctx context.Context, source, temp string) error {
 	if err := f.Sync(); err != nil {
 		return memory.Errorf(memory.CodeStorage, "sync backup: %w", err)
 	}
-	wrong, err := care.Verify(ctx, temp)
+	wrong, err := upkeep.Verify(ctx, temp)
 	if err == nil && len(wrong) > 0 {
 		err = memory.Errorf(memory.CodeStorage, "the backup cannot be read back: %s", strings.Join(wrong, "; ")).
 			WithHint("check the disk; the backup was not kept")

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
@@ -50,7 +50,7 @@ func must(t *testing.T, err error) {
 // observations returns how many observations the memory of dir has.
 func observations(t *testing.T, dir string) int {
 	t.Helper()
-	has, err := care.ReadContents(t.Context(), filepath.Join(dir, databaseName))
+	has, err := upkeep.ReadContents(t.Context(), filepath.Join(dir, databaseName))
 	must(t, err)
 	return has.Observations
 }

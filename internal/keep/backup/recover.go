@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
@@ -25,7 +25,7 @@ const markName = "memory.json"
 
 // Mark is the content of memory.json.
 type Mark struct {
-	// Memory, Position and Received are those of care.Contents.
+	// Memory, Position and Received are those of upkeep.Contents.
 	Memory   int64 `json:"memory"`
 	Position int64 `json:"position"`
 	Received int64 `json:"received"`
@@ -164,7 +164,7 @@ func salvage(ctx context.Context, dataDir, ready string, applied *Applied) (rows
 	if err := s.Close(); err != nil {
 		return 0, nil, err
 	}
-	rows, unread, err = care.Salvage(ctx, damaged, result)
+	rows, unread, err = upkeep.Salvage(ctx, damaged, result)
 	switch {
 	case ctx.Err() != nil:
 		return 0, nil, ctx.Err()
@@ -179,7 +179,7 @@ func salvage(ctx context.Context, dataDir, ready string, applied *Applied) (rows
 	}
 	applied.Erasures += more.Erasures
 	applied.Unapplied = append(applied.Unapplied, more.Unapplied...)
-	if wrong, err := care.Verify(ctx, result); err != nil {
+	if wrong, err := upkeep.Verify(ctx, result); err != nil {
 		return 0, nil, err
 	} else if len(wrong) > 0 {
 		return 0, fmt.Errorf("the rows that were read do not make a sound database: %s", strings.Join(wrong, "; ")), nil

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/atomicfile"
 )
 
@@ -112,7 +113,7 @@ func TestFirstDay(t *testing.T) {
 		n := 0
 		if _, err := os.Stat(path); err == nil {
 			n = observations(t, dir)
-			wrong, err := care.Verify(t.Context(), path)
+			wrong, err := upkeep.Verify(t.Context(), path)
 			must(t, err)
 			if len(wrong) > 0 {
 				t.Errorf("%s: %v", h.name, wrong)

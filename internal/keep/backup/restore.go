@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
@@ -69,16 +69,16 @@ func Find(dataDir, named string) (Backup, error) {
 
 // Check reads all of a backup and returns what it holds. A file that is damaged or no memory
 // is CodeStorage.
-func Check(ctx context.Context, b Backup) (care.Contents, error) {
-	wrong, err := care.Verify(ctx, b.Path)
+func Check(ctx context.Context, b Backup) (upkeep.Contents, error) {
+	wrong, err := upkeep.Verify(ctx, b.Path)
 	if err == nil && len(wrong) > 0 {
 		err = memory.Errorf(memory.CodeStorage, "%s is damaged: %s", b.Name, strings.Join(wrong, "; ")).
 			WithHint("`claude-mem restore --list` lists the backups")
 	}
 	if err != nil {
-		return care.Contents{}, err
+		return upkeep.Contents{}, err
 	}
-	has, err := care.ReadContents(ctx, b.Path)
+	has, err := upkeep.ReadContents(ctx, b.Path)
 	if err == nil && has.Schema == 0 {
 		err = memory.Errorf(memory.CodeStorage, "%s is not a database of claude-mem", b.Name).
 			WithHint("`claude-mem restore --list` lists the backups")

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
@@ -14,7 +14,7 @@ import (
 // every damage. The next worker recovers the memory, or takes it as it is.
 func Suspect(ctx context.Context, dataDir string, db *store.Store) error {
 	mark := ReadMark(dataDir)
-	var place care.Place
+	var place upkeep.Place
 	if db != nil {
 		var err error
 		if place, err = db.Place(ctx); err != nil {

@@ -1,6 +1,6 @@
 // Package store is memory.db: the only truth of what is remembered, the books
-// of what was received, and the ordered feed of what changed. It opens its five rooms together:
-// db, the file and its writer; over it records, over these books, accounts and care.
+// of what was received, and the ordered feed of what changed. It opens its six rooms together:
+// db, the file and its writer; over it records, over these books, accounts, upkeep and care.
 //
 // Errors carry the codes of package memory: CodeStorage for a disk that is
 // full, read-only or a damaged file, CodeUnavailable while another program

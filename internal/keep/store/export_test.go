@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
@@ -94,7 +94,7 @@ func (s *Store) Plan(query string, args ...any) (string, error) {
 
 // VerifyRecords compares all records of the database at path, whose schema is the present
 // one, with their hashes.
-func VerifyRecords(ctx context.Context, path string) (wrong []care.Mismatch, checked int, err error) {
+func VerifyRecords(ctx context.Context, path string) (wrong []upkeep.Mismatch, checked int, err error) {
 	s, err := OpenReadOnly(ctx, path)
 	if err != nil {
 		return nil, 0, err

@@ -12,6 +12,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,7 +106,7 @@ func TestForget(t *testing.T) {
 				t.Fatal(err)
 			}
 			older := filepath.Join(t.TempDir(), "older.db")
-			if err := care.Copy(t.Context(), m.path, older); err != nil {
+			if err := upkeep.Copy(t.Context(), m.path, older); err != nil {
 				t.Fatal(err)
 			}
 			var noted care.Erasure

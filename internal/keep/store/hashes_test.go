@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
@@ -49,7 +49,7 @@ func told(t *testing.T) (m *testStore, backup string) {
 		t.Fatal(err)
 	}
 	backup = filepath.Join(t.TempDir(), "backup.db")
-	if err := care.Copy(ctx, m.path, backup); err != nil {
+	if err := upkeep.Copy(ctx, m.path, backup); err != nil {
 		t.Fatal(err)
 	}
 	return m, backup

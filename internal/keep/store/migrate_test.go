@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
@@ -244,7 +244,7 @@ func TestRepairFromOlderSchema(t *testing.T) {
 	ctx := t.Context()
 	path := unpacked(t, releasedName(5))
 	older := filepath.Join(t.TempDir(), "older.db")
-	if err := care.Copy(ctx, path, older); err != nil {
+	if err := upkeep.Copy(ctx, path, older); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Open(ctx, path, store.Options{})
@@ -335,7 +335,7 @@ func TestKilledMigration(t *testing.T) {
 	want := rawRows(t, filled, texts)
 	fresh := func() string {
 		path := filepath.Join(t.TempDir(), "memory.db")
-		if err := care.Copy(ctx, filled, path); err != nil {
+		if err := upkeep.Copy(ctx, filled, path); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
@@ -231,7 +231,7 @@ func TestSalvageGoesByTheTextOfPaths(t *testing.T) {
 	m := filled(t)
 	m.tampered = true // closed in the middle
 	older := filepath.Join(t.TempDir(), "older.db")
-	if err := care.Copy(t.Context(), m.path, older); err != nil {
+	if err := upkeep.Copy(t.Context(), m.path, older); err != nil {
 		t.Fatal(err)
 	}
 	next := rawRows(t, m.path, "SELECT max(id) + 1 FROM paths")[0][0]
@@ -276,7 +276,7 @@ func TestSalvageOfDamagedPaths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t)
 			older := filepath.Join(t.TempDir(), "older.db")
-			if err := care.Copy(t.Context(), m.path, older); err != nil {
+			if err := upkeep.Copy(t.Context(), m.path, older); err != nil {
 				t.Fatal(err)
 			}
 			const rows = 1000

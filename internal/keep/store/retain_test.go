@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
 // retain calls Retain once a day, n times, and adds its counts.
-func (m *testStore) retain(t *testing.T, age time.Duration, n int) (sum care.Retained) {
+func (m *testStore) retain(t *testing.T, age time.Duration, n int) (sum upkeep.Retained) {
 	t.Helper()
 	for range n {
 		m.clock.at = m.clock.at.Add(day)
@@ -42,7 +42,7 @@ func TestRetain(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, none := [3]int{6, 6, 6}, [3]int{1, 0, 0}
-	check := func(when string, got, want care.Retained, shown [3]int) {
+	check := func(when string, got, want upkeep.Retained, shown [3]int) {
 		t.Helper()
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", when, got, want)
@@ -51,17 +51,17 @@ func TestRetain(t *testing.T) {
 			t.Errorf("%s: %v records are shown, want %v", when, n, shown)
 		}
 	}
-	check("young", m.retain(t, month, 30), care.Retained{}, all)
-	check("old", m.retain(t, month, 1), care.Retained{Hidden: 17}, none)
-	check("still there", m.retain(t, month, 6), care.Retained{}, none)
-	check("brought back", m.retain(t, 0, 1), care.Retained{Restored: 17}, all)
-	check("hidden again", m.retain(t, month, 1), care.Retained{Hidden: 17}, none)
+	check("young", m.retain(t, month, 30), upkeep.Retained{}, all)
+	check("old", m.retain(t, month, 1), upkeep.Retained{Hidden: 17}, none)
+	check("still there", m.retain(t, month, 6), upkeep.Retained{}, none)
+	check("brought back", m.retain(t, 0, 1), upkeep.Retained{Restored: 17}, all)
+	check("hidden again", m.retain(t, month, 1), upkeep.Retained{Hidden: 17}, none)
 	if _, err := m.RestoreObservation(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
 	two := [3]int{2, 0, 0}
-	check("erased but those that are pinned or were brought back by hand", m.retain(t, month, 8), care.Retained{Erased: 17}, two)
-	check("for good", m.retain(t, 0, 2), care.Retained{Restored: 1}, two) // the mark of the one that was brought back
+	check("erased but those that are pinned or were brought back by hand", m.retain(t, month, 8), upkeep.Retained{Erased: 17}, two)
+	check("for good", m.retain(t, 0, 2), upkeep.Retained{Restored: 1}, two) // the mark of the one that was brought back
 	if learnings := rawRows(t, m.path, "SELECT count(*) FROM learnings"); learnings[0][0] != int64(6) {
 		t.Errorf("%v learnings are left", learnings)
 	}
@@ -81,11 +81,11 @@ func TestRetainWithWrongClock(t *testing.T) {
 	m := newMemory(t)
 	m.remember(t)
 	m.clock.at = m.clock.at.Add(364 * day)
-	if got := m.retain(t, 30*day, 1); got != (care.Retained{}) {
+	if got := m.retain(t, 30*day, 1); got != (upkeep.Retained{}) {
 		t.Errorf("%+v on the first day", got)
 	}
 	m.clock.at = base + 1000*100
-	if got := m.retain(t, 30*day, 1); got != (care.Retained{}) {
+	if got := m.retain(t, 30*day, 1); got != (upkeep.Retained{}) {
 		t.Errorf("%+v after the clock was set back", got)
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// salvage calls care.Salvage for a copy of the database at path and its log.
+// salvage calls upkeep.Salvage for a copy of the database at path and its log.
 func salvage(t *testing.T, path, into string) (copied int, unread, err error) {
 	t.Helper()
 	work := filepath.Join(t.TempDir(), "damaged.db")
@@ -24,7 +24,7 @@ func salvage(t *testing.T, path, into string) (copied int, unread, err error) {
 			}
 		}
 	}
-	return care.Salvage(t.Context(), work, into)
+	return upkeep.Salvage(t.Context(), work, into)
 }
 
 // TestSalvage checks that rows which can be read are copied into an older copy, that those
@@ -45,7 +45,7 @@ func TestSalvage(t *testing.T) {
 		}
 	}
 	add("one", "two", "three")
-	if err := care.Copy(t.Context(), m.path, older); err != nil {
+	if err := upkeep.Copy(t.Context(), m.path, older); err != nil {
 		t.Fatal(err)
 	}
 	rawExec(t, m.path, "DELETE FROM observations WHERE title = 'two'")
@@ -82,7 +82,7 @@ func TestSalvageAround(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMemory(t)
 			older := filepath.Join(t.TempDir(), "older.db")
-			if err := care.Copy(t.Context(), m.path, older); err != nil {
+			if err := upkeep.Copy(t.Context(), m.path, older); err != nil {
 				t.Fatal(err)
 			}
 			const rows = 8_000
@@ -131,7 +131,7 @@ func TestSalvageOfEveryTable(t *testing.T) {
 	}
 	m := newMemory(t)
 	older := filepath.Join(t.TempDir(), "older.db")
-	if err := care.Copy(t.Context(), m.path, older); err != nil {
+	if err := upkeep.Copy(t.Context(), m.path, older); err != nil {
 		t.Fatal(err)
 	}
 	rows := map[string]string{
@@ -159,6 +159,7 @@ func TestSalvageOfEveryTable(t *testing.T) {
 		"unread_records":     "(session_id, prompt_number, kind, record_id, made) VALUES (1, 1, 'observation', 1, 1)",
 		"project_aliases":    "(path, project, created_at) VALUES ('/p/old', '/p', 1)",
 		"shared_records":     "(kind, key, id) VALUES ('observation', 'k', 1)",
+		"team_records":       "(kind, key, id) VALUES ('observation', 'k', 1)",
 		"shared_state":       "(name, value) VALUES ('own', '{}')",
 		"project_identities": "(identity, path) VALUES ('example.org/p', '/p')",
 		"foreign_texts":      "(id, session_id, prompt_number, provenance, runs, created_at) VALUES (1, 1, 1, 'web', x'0102030405060708', 1)",

@@ -9,6 +9,7 @@ import (
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/keep/store/upkeep"
 )
 
 // Store is an open memory.db with all its rooms.
@@ -18,6 +19,7 @@ type Store struct {
 	*books.Keeper
 	*accounts.Accounts
 	*care.Care
+	*upkeep.Upkeep
 }
 
 // Options are what a store takes from outside; zero fields take the default.
@@ -43,5 +45,5 @@ func over(d *db.DB, err error) (*Store, error) {
 		return nil, err
 	}
 	r := records.New(d)
-	return &Store{DB: d, Records: r, Keeper: books.New(r), Accounts: accounts.New(d), Care: care.New(r)}, nil
+	return &Store{DB: d, Records: r, Keeper: books.New(r), Accounts: accounts.New(d), Care: care.New(r), Upkeep: upkeep.New(r)}, nil
 }

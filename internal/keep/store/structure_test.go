@@ -13,8 +13,8 @@ import (
 	driversqlite "modernc.org/sqlite"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
@@ -76,9 +76,9 @@ func TestForeignSchemaIsRefused(t *testing.T) {
 			path := sound(t)
 			rawExec(t, path, tt.script)
 			before := tripped.Load()
-			_, read := care.ReadContents(t.Context(), path)
+			_, read := upkeep.ReadContents(t.Context(), path)
 			_, opened := store.Open(t.Context(), path, store.Options{})
-			wrong, err := care.Verify(t.Context(), path)
+			wrong, err := upkeep.Verify(t.Context(), path)
 			for how, got := range map[string]string{"contents": fmt.Sprint(read), "open": fmt.Sprint(opened), "verify": fmt.Sprint(wrong, err)} {
 				if !strings.Contains(got, tt.named) || len(got) > 2000 {
 					t.Errorf("%s: %.300s; want %s", how, got, tt.named)
@@ -128,7 +128,7 @@ var soundFile []byte
 func TestOwnSchemasAreNotForeign(t *testing.T) {
 	check := func(t *testing.T, path string) {
 		t.Helper()
-		if wrong, err := care.Verify(context.Background(), path); err != nil || len(wrong) > 0 {
+		if wrong, err := upkeep.Verify(context.Background(), path); err != nil || len(wrong) > 0 {
 			t.Errorf("%v, %v", wrong, err)
 		}
 	}
@@ -179,7 +179,7 @@ func TestSalvageOfForeign(t *testing.T) {
 			if n := tripped.Load() - before; n > 0 {
 				t.Errorf("%d foreign expressions were evaluated", n)
 			}
-			if wrong, err := care.Verify(t.Context(), into); err != nil || len(wrong) > 0 {
+			if wrong, err := upkeep.Verify(t.Context(), into); err != nil || len(wrong) > 0 {
 				t.Errorf("%v, %v", wrong, err)
 			}
 			if rows := rawRows(t, into, "SELECT title FROM observations"); fmt.Sprint(rows) != "[[one]]" {

@@ -1,7 +1,6 @@
 package team
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -13,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn" // and not pgx itself, which has three times its size
 )
 
 //go:embed migrations/*.sql
@@ -40,13 +39,13 @@ var schemaVersion = func() int {
 }()
 
 // memberName matches the names of roles that are shown: others could pass for something else.
-var memberName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}$`)
+var memberName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@-]{0,57}$`)
 
 // parse returns how to connect to an address, with the password from PostgreSQL's usual sources: PGPASSFILE or ~/.pgpass, PGSERVICE,
 // PGPASSWORD. Of a server that is not on this machine the certificate is verified. CodeInvalid for an address that has a
 // password or asks for less than that.
-func parse(address string) (*pgx.ConnConfig, error) {
-	plain, err := pgconn.ParseConfigWithOptions(address, pgconn.ParseConfigOptions{})
+func parse(address string) (*pgconn.Config, error) {
+	plain, err := pgconn.ParseConfig(address)
 	if err != nil {
 		return nil, memory.Errorf(memory.CodeInvalid, "the address of the team's server cannot be read").WithHint("postgres://NAME@HOST/DATABASE, or service=NAME")
 	}
@@ -60,18 +59,16 @@ func parse(address string) (*pgx.ConnConfig, error) {
 		}
 		address += verifyFull(address)
 	}
-	cfg, err := pgx.ParseConfig(address)
-	if err == nil && !isLocal(&cfg.Config) && !verifies(&cfg.Config) {
+	cfg, err := pgconn.ParseConfig(address)
+	if err == nil && !isLocal(cfg) && !verifies(cfg) {
 		err = errors.New("not verified")
 	}
 	if err != nil {
 		return nil, memory.Errorf(memory.CodeInvalid, "the server's certificate cannot be verified").WithHint("sslrootcert=FILE names the certificate authority, PGSSLMODE must not ask for less than verify-full")
 	}
 	cfg.ConnectTimeout = connectLimit
-	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec // for poolers that keep no prepared statements
 	cfg.RuntimeParams["application_name"] = "claude-mem"
 	cfg.RuntimeParams["search_path"] = "pg_catalog"
-	cfg.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {}
 	return cfg, nil
 }
 
@@ -120,23 +117,61 @@ func verifies(cfg *pgconn.Config) bool {
 }
 
 // connect connects to an address. CodeUnavailable for a server that is away or refuses the credentials.
-func connect(ctx context.Context, address, password string) (*pgx.Conn, error) {
+func connect(ctx context.Context, address string) (*pgconn.PgConn, error) {
 	cfg, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Password = cmp.Or(password, cfg.Password)
 	ctx, cancel := context.WithTimeout(ctx, 2*connectLimit)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, cfg)
+	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, fault("connect to the team's server", err)
 	}
 	return conn, nil
 }
 
+// ask runs a statement with arguments as text, nil for NULL, and returns its rows. A connection that does not answer in time is at its end.
+func ask(ctx context.Context, conn *pgconn.PgConn, statement string, args ...any) ([][]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	answer := conn.ExecParams(ctx, statement, texts(args), nil, nil, nil).Read()
+	return rowsOf(answer), answer.Err
+}
+
+func rowsOf(answer *pgconn.Result) (rows [][]string) {
+	for _, values := range answer.Rows {
+		rows = append(rows, collect.Map(values, func(v []byte) string { return string(v) }))
+	}
+	return rows
+}
+
+// texts returns arguments as PostgreSQL reads them.
+func texts(args []any) (list [][]byte) {
+	for _, arg := range args {
+		if text, bytes := arg.([]byte); bytes {
+			list = append(list, text) // nil is NULL
+		} else {
+			list = append(list, fmt.Append(nil, arg))
+		}
+	}
+	return list
+}
+
+// row is ask for a statement that returns one row of so many columns.
+func row(ctx context.Context, conn *pgconn.PgConn, columns int, statement string, args ...any) ([]string, error) {
+	rows, err := ask(ctx, conn, statement, args...)
+	if err == nil && (len(rows) != 1 || len(rows[0]) != columns) {
+		err = memory.Errorf(memory.CodeUnavailable, "the team's server gives an answer of another form")
+	}
+	if err != nil {
+		return make([]string, columns), err
+	}
+	return rows[0], nil
+}
+
 // disconnect ends a connection: it does not wait for a server that is gone.
-func disconnect(conn *pgx.Conn) {
+func disconnect(conn *pgconn.PgConn) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx) // what it had to say is said
@@ -177,15 +212,17 @@ type rights struct {
 	reads, writes, ready bool
 }
 
-func rightsOf(ctx context.Context, conn *pgx.Conn) (r rights, err error) {
-	var version string
-	err = conn.QueryRow(ctx, `SELECT session_user, current_setting('server_version_num'),
+func rightsOf(ctx context.Context, conn *pgconn.PgConn) (r rights, err error) {
+	got, err := row(ctx, conn, 6, `SELECT session_user, current_setting('server_version_num'),
 			coalesce((SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = session_user), true),
 			EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'claude_mem_owner' AND pg_has_role(session_user, oid, 'MEMBER')),
 			coalesce((SELECT has_schema_privilege(session_user, oid, 'USAGE') FROM pg_namespace WHERE nspname = 'claude_mem'), false),
-			to_regclass('claude_mem.schema_version') IS NOT NULL`).Scan(&r.name, &version, &r.strong, &r.owner, &r.reads, &r.ready)
+			to_regclass('claude_mem.schema_version') IS NOT NULL`)
+	version := got[1]
+	r.name, r.strong, r.owner, r.reads, r.ready = got[0], got[2] != "f", got[3] != "f", got[4] == "t", got[5] == "t"
 	if err == nil && r.reads && r.ready {
-		err = conn.QueryRow(ctx, "SELECT has_column_privilege(session_user, 'claude_mem.record', 'state', 'INSERT')").Scan(&r.writes)
+		got, failed := row(ctx, conn, 1, "SELECT has_column_privilege(session_user, 'claude_mem.record', 'state', 'INSERT')")
+		r.writes, err = got[0] == "t", failed
 	}
 	r.version, _ = strconv.Atoi(version) // 0 is too old
 	if err == nil && r.version < oldestServer {
@@ -195,7 +232,7 @@ func rightsOf(ctx context.Context, conn *pgx.Conn) (r rights, err error) {
 }
 
 // member returns what a role may do that is a person's. CodeInvalid for one that could do more than a member, or nothing.
-func member(ctx context.Context, conn *pgx.Conn) (rights, error) {
+func member(ctx context.Context, conn *pgconn.PgConn) (rights, error) {
 	r, err := rightsOf(ctx, conn)
 	switch {
 	case err != nil:
@@ -214,7 +251,7 @@ func member(ctx context.Context, conn *pgx.Conn) (rights, error) {
 }
 
 // checkSchema returns CodeConflict if this program and the server's schema do not go together.
-func checkSchema(ctx context.Context, conn *pgx.Conn) error {
+func checkSchema(ctx context.Context, conn *pgconn.PgConn) error {
 	version, oldest, err := versionOf(ctx, conn)
 	switch {
 	case err != nil:
@@ -227,15 +264,17 @@ func checkSchema(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-func versionOf(ctx context.Context, conn *pgx.Conn) (version, oldest int, err error) {
-	err = conn.QueryRow(ctx, "SELECT coalesce(max(version), 0), coalesce(max(oldest), 0) FROM claude_mem.schema_version").Scan(&version, &oldest)
+func versionOf(ctx context.Context, conn *pgconn.PgConn) (version, oldest int, err error) {
+	got, err := row(ctx, conn, 2, "SELECT coalesce(max(version), 0), coalesce(max(oldest), 0) FROM claude_mem.schema_version")
+	version, _ = strconv.Atoi(got[0]) // 0 after an error
+	oldest, _ = strconv.Atoi(got[1])
 	return version, oldest, fault("read the schema of the team's server", err)
 }
 
 // Init brings the schema of a team up to date, as a role that can become claude_mem_owner. It returns the versions before and
 // after. CodeInvalid if the administrator's statements were not run; CodeConflict for a schema that is newer than this program.
-func Init(ctx context.Context, address, password string) (before, after int, err error) {
-	conn, err := connect(ctx, address, password)
+func Init(ctx context.Context, address string) (before, after int, err error) {
+	conn, err := connect(ctx, address)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -247,32 +286,28 @@ func Init(ctx context.Context, address, password string) (before, after int, err
 	if !r.owner {
 		return 0, 0, memory.Errorf(memory.CodeInvalid, "%s cannot become claude_mem_owner, or there is no such role", r.name).WithHint("claude-mem team init --sql prints what an administrator runs first")
 	}
-	err = pgx.BeginFunc(ctx, conn, func(t pgx.Tx) error {
-		if _, err := t.Exec(ctx, "SET LOCAL ROLE claude_mem_owner"); err != nil {
-			return err
+	for _, statement := range []string{"BEGIN", "SET LOCAL ROLE claude_mem_owner", "SELECT pg_advisory_xact_lock(hashtext('claude_mem'))"} {
+		if _, err := ask(ctx, conn, statement); err != nil {
+			return 0, 0, fault("set the schema up", err)
 		}
-		if _, err := t.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('claude_mem'))"); err != nil {
-			return err
-		}
-		before, err = migrate(ctx, t)
-		return err
-	})
+	}
+	if before, err = migrate(ctx, conn); err == nil { // else it is undone with the connection
+		_, err = ask(ctx, conn, "COMMIT")
+	}
 	return before, schemaVersion, fault("set the schema up", err)
 }
 
 // migrate runs the migrations that are missing, and returns the version before.
-func migrate(ctx context.Context, t pgx.Tx) (before int, err error) {
-	var there bool
-	if err := t.QueryRow(ctx, "SELECT to_regclass('claude_mem.schema_version') IS NOT NULL").Scan(&there); err != nil {
-		return 0, err
+func migrate(ctx context.Context, conn *pgconn.PgConn) (before int, err error) {
+	there, err := row(ctx, conn, 1, "SELECT to_regclass('claude_mem.schema_version') IS NOT NULL")
+	if err == nil && there[0] == "t" {
+		before, _, err = versionOf(ctx, conn)
 	}
-	if there {
-		if before, _, err = versionOf(ctx, t.Conn()); err != nil {
-			return 0, err
-		}
+	if err == nil && before > schemaVersion {
+		err = memory.Errorf(memory.CodeConflict, "the team's server has schema %d, this claude-mem knows up to %d; nothing was changed", before, schemaVersion).WithHint("claude-mem upgrade")
 	}
-	if before > schemaVersion {
-		return before, memory.Errorf(memory.CodeConflict, "the team's server has schema %d, this claude-mem knows up to %d; nothing was changed", before, schemaVersion).WithHint("claude-mem upgrade")
+	if err != nil {
+		return before, err
 	}
 	files, err := migrations.ReadDir("migrations")
 	if err != nil {
@@ -283,11 +318,10 @@ func migrate(ctx context.Context, t pgx.Tx) (before int, err error) {
 		if err != nil {
 			return before, err
 		}
-		// As several statements it goes by the simple protocol.
-		if _, err := t.Conn().PgConn().Exec(ctx, string(content)).ReadAll(); err != nil {
+		if _, err := conn.Exec(ctx, string(content)).ReadAll(); err != nil {
 			return before, fmt.Errorf("%s: %w", file.Name(), err)
 		}
-		if _, err := t.Exec(ctx, "INSERT INTO claude_mem.schema_version (version, oldest) VALUES ($1, $2)", before+i+1, oldestClient[before+i]); err != nil {
+		if _, err := ask(ctx, conn, "INSERT INTO claude_mem.schema_version (version, oldest) VALUES ($1, $2)", before+i+1, oldestClient[before+i]); err != nil {
 			return before, err
 		}
 	}

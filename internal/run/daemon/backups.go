@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"claudemem/internal/keep/backup"
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/run/control"
 )
@@ -36,7 +36,7 @@ func (w *Worker) backUpChanged(ctx context.Context) error {
 		return err
 	}
 	if len(list) > 0 {
-		if saved, err := care.ReadContents(ctx, list[0].Path); err == nil && saved == has {
+		if saved, err := upkeep.ReadContents(ctx, list[0].Path); err == nil && saved == has {
 			return nil
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 )
@@ -114,7 +114,7 @@ func TestDamagedBeforeMigration(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, control.Database)
 	olderDatabase(t, path, 3)
-	had, err := care.ReadContents(t.Context(), path)
+	had, err := upkeep.ReadContents(t.Context(), path)
 	if err != nil || had.Observations == 0 {
 		t.Fatalf("%+v, %v", had, err)
 	}
@@ -177,7 +177,7 @@ func TestRestoreStopsTheWorker(t *testing.T) {
 	if err != nil || has.Observations != 1 {
 		t.Errorf("%d observations, %v; want 1", has.Observations, err)
 	}
-	former, err := care.ReadContents(t.Context(), filepath.Join(aside, control.Database))
+	former, err := upkeep.ReadContents(t.Context(), filepath.Join(aside, control.Database))
 	if err != nil || former.Observations != 2 {
 		t.Errorf("set aside: %d observations, %v; want 2", former.Observations, err)
 	}

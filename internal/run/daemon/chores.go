@@ -13,7 +13,7 @@ import (
 
 	"claudemem/internal/find/trial"
 	"claudemem/internal/keep/store/accounts"
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 )
@@ -207,7 +207,7 @@ func (w *Worker) switchPlaces(ctx context.Context, until memory.Millis) error {
 // deletes old rows of what claude-mem itself did, and gives the space back.
 func (w *Worker) retain(ctx context.Context) error {
 	kept, err := w.store.Retain(ctx, w.settings.get().Duration(settings.KeyRetentionDays))
-	if kept != (care.Retained{}) {
+	if kept != (upkeep.Retained{}) {
 		w.log.Info("retention applied", "hidden", kept.Hidden, "restored", kept.Restored, "erased", kept.Erased)
 	}
 	if err != nil {

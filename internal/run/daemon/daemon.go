@@ -244,6 +244,7 @@ func (w *Worker) openAll(ctx context.Context) error {
 	w.chores.start()
 	w.files.start()
 	w.devices.start()
+	w.team.start()
 	w.housekeep()
 	return nil
 }

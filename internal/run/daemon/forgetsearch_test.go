@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"claudemem/internal/keep/store"
-	"claudemem/internal/keep/store/care"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 )
@@ -28,7 +28,7 @@ func TestForgetNamesWhatIsLeft(t *testing.T) {
 		failOn(t, err)
 	}
 	aside := filepath.Join(mkdir(t, filepath.Join(dir, "aside", "1")), control.Database)
-	failOn(t, care.Copy(t.Context(), s.Path(), aside))
+	failOn(t, upkeep.Copy(t.Context(), s.Path(), aside))
 	failOn(t, s.Close())
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)

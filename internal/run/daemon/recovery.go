@@ -14,8 +14,8 @@ import (
 
 	"claudemem/internal/keep/backup"
 	"claudemem/internal/keep/index"
-	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -50,7 +50,7 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 		return told, nil
 	}
 	mark := backup.ReadMark(w.cfg.DataDir)
-	has, err := care.ReadContents(ctx, w.databasePath())
+	has, err := upkeep.ReadContents(ctx, w.databasePath())
 	switch {
 	case db.Damaged(err), err != nil && memory.CodeOf(err) == memory.CodeInternal && mark.Memory != 0:
 		return w.recover(ctx, mark, fmt.Sprintf("memory.db is damaged (%v)", err))
@@ -64,7 +64,7 @@ func (w *Worker) secure(ctx context.Context) (told string, err error) {
 	if wrong := w.verifyChanged(ctx, mark); len(wrong) > 0 {
 		var sound bool
 		if w.heldRepair(control.Database, brokenIndexes) == nil {
-			sound, err = care.RebuildIndexes(ctx, w.databasePath(), wrong)
+			sound, err = upkeep.RebuildIndexes(ctx, w.databasePath(), wrong)
 		}
 		if !sound {
 			w.warn(ctx, "rebuild indexes of the memory", err)
@@ -133,7 +133,7 @@ func (w *Worker) verifyChanged(ctx context.Context, mark backup.Mark) []string {
 		return nil
 	}
 	w.changed = true
-	wrong, err := care.Verify(ctx, w.databasePath())
+	wrong, err := upkeep.Verify(ctx, w.databasePath())
 	w.warn(ctx, "verify memory", err)
 	return wrong
 }
@@ -204,7 +204,7 @@ func (w *Worker) recover(ctx context.Context, mark backup.Mark, what string) (to
 // secureOlder notices that the database lacks changes that it had: its write-ahead log was
 // deleted, or an older copy was put in its place. The newest backup of the same memory that has
 // more and can be restored is. It returns what is told, "" if nothing is lacking.
-func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has care.Contents) (string, error) {
+func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has upkeep.Contents) (string, error) {
 	reached := mark.Position
 	if seen, err := index.Look(ctx, filepath.Join(w.cfg.DataDir, control.Index)); err == nil {
 		reached = max(reached, seen.Cursor)
@@ -219,7 +219,7 @@ func (w *Worker) secureOlder(ctx context.Context, mark backup.Mark, has care.Con
 		return "", err
 	}
 	for _, b := range list {
-		saved, err := care.ReadContents(ctx, b.Path)
+		saved, err := upkeep.ReadContents(ctx, b.Path)
 		if err != nil || saved.Memory != has.Memory || saved.Position <= has.Position {
 			continue
 		}
@@ -244,7 +244,7 @@ func (w *Worker) openMark() {
 			return nil // the mark of a worker that runs: the next one verifies
 		}
 		mark := backup.ReadMark(w.cfg.DataDir)
-		if has, err := care.ReadContents(ctx, w.databasePath()); err == nil {
+		if has, err := upkeep.ReadContents(ctx, w.databasePath()); err == nil {
 			mark.Memory, mark.Position, mark.Received = has.Memory, has.Position, has.Received
 		}
 		info, err := os.Stat(w.databasePath())
@@ -439,10 +439,10 @@ func (w *Worker) mendRecords(ctx context.Context, pause func() error) error {
 const namedRecords = 3
 
 // recordsText returns the notice about repaired records.
-func recordsText(done care.Repaired) string {
+func recordsText(done upkeep.Repaired) string {
 	said := fmt.Sprintf("claude-mem: %s had changed on the disk, or were gone.", text.Count(done.Total(), "record"))
 	for _, part := range []struct {
-		list []care.Mismatch
+		list []upkeep.Mismatch
 		what string
 	}{
 		{done.Restored, "restored from a backup"},
@@ -453,7 +453,7 @@ func recordsText(done care.Repaired) string {
 		if len(part.list) == 0 {
 			continue
 		}
-		names := collect.Map(part.list[:min(len(part.list), namedRecords)], care.Mismatch.String)
+		names := collect.Map(part.list[:min(len(part.list), namedRecords)], upkeep.Mismatch.String)
 		if len(part.list) > namedRecords {
 			names = append(names, "…")
 		}

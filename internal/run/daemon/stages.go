@@ -42,6 +42,7 @@ type stages struct {
 	chores   *chores
 	files    *fileSync
 	devices  *deviceSync
+	team     *teamSync
 
 	settings  *live
 	providers *providers
@@ -105,6 +106,7 @@ func (w *Worker) openStages(ctx context.Context) error {
 	}
 
 	w.openDevices()
+	w.openTeam()
 
 	options := RecallOptions(w.cfg.Settings, w.store)
 	options.Bounds = func(o *block.Options, with string) { bounds(o, w.settings.get().With("context", with)) }

@@ -15,8 +15,8 @@ import (
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/books"
-	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -326,7 +326,7 @@ func checkRecords(ctx context.Context, e *exam) ([]Finding, string) {
 	if err != nil {
 		return list, unread(err)
 	}
-	refs := collect.Map(wrong, func(m care.Mismatch) memory.RecordRef { return m.RecordRef })
+	refs := collect.Map(wrong, func(m upkeep.Mismatch) memory.RecordRef { return m.RecordRef })
 	list = append(list, problem(len(wrong) > 0, e.found("records-changed",
 		fmt.Sprintf("%d of %s were changed on the disk: %s", len(wrong), text.Count(checked, "record"), named(refs, len(refs)))))...)
 	return list, fmt.Sprintf("%s have their hashes, compared in %s", text.Count(checked, "record"), took(start))
@@ -376,7 +376,7 @@ func checkBackups(ctx context.Context, e *exam) ([]Finding, string) {
 	newest := activity.NewestReceived.Time()
 	if len(list) > 0 {
 		at := list[0].At.Time()
-		if has, err := care.ReadContents(ctx, list[0].Path); err == nil && at.After(e.now) {
+		if has, err := upkeep.ReadContents(ctx, list[0].Path); err == nil && at.After(e.now) {
 			at = has.Newest.Time() // the clock was ahead when the backup was named
 		}
 		return problem(newest.Sub(at) > backupLate, e.found("backup-old", "the newest backup was made "+e.ago(at))),

@@ -245,6 +245,11 @@ func Checks() []Check {
 			{"devices-missing", Warn, "claude-mem sync devices", ""},
 			{"devices-key", Fail, "claude-mem sync leave, then claude-mem sync join with the sheet of words", ""},
 		}},
+		{"team", reading, inDataDir(checkTeam), []Kind{
+			{"team-failed", Warn, "claude-mem team doctor", ""},
+			{"team-refused", Warn, "claude-mem team status", ""},
+			{"team-config", Fail, "claude-mem team join with the address of the server", ""},
+		}},
 		{"private", quick, inDataDir(checkPrivate), []Kind{
 			{"private-not-directory", Warn, "mv {path} {path}.aside", ""},
 			{"private-left", Warn, "claude-mem doctor --fix", RemedyMarks},

@@ -296,6 +296,56 @@ const DevicesPath = "/api/admin/devices"
 // DevicesStatusPath is the route that tells of the devices.
 const DevicesStatusPath = "/api/devices"
 
+// TeamRequest asks for a sync with the server of the team now, or with an action for more: "drafts" shows what would leave of
+// records, "shared" shares them, "unshared" takes them back, "drop" erases from here what was pulled.
+type TeamRequest struct {
+	Action string `json:"action,omitempty"`
+	// Refs are the records; without them it is those of Project, of the Kinds.
+	Refs    []memory.RecordRef `json:"refs,omitempty"`
+	Project string             `json:"project,omitempty"`
+	Kinds   []string           `json:"kinds,omitempty"`
+	// Policy leaves out what only a person's act shares.
+	Policy bool `json:"policy,omitempty"`
+	// Digest is that of the drafts that a person has seen: others are not shared.
+	Digest string `json:"digest,omitempty"`
+	// Of is the member or project of which is dropped, All everything.
+	Of  string `json:"of,omitempty"`
+	All bool   `json:"all,omitempty"`
+	// Lazy asks the server only if there is something to be sent.
+	Lazy bool `json:"lazy,omitempty"`
+	// Anew asks it for all that it has.
+	Anew bool `json:"anew,omitempty"`
+}
+
+// TeamAnswer counts the records that were sent to the team's server, and those that were added, changed and erased here.
+type TeamAnswer struct {
+	Sent    int `json:"sent"`
+	Added   int `json:"added"`
+	Changed int `json:"changed"`
+	Erased  int `json:"erased"`
+	// Acted is how many records were shared, taken back or dropped.
+	Acted   int         `json:"acted,omitempty"`
+	Refused []string    `json:"refused,omitempty"`
+	Drafts  []TeamDraft `json:"drafts,omitempty"`
+	Digest  string      `json:"digest,omitempty"`
+	// Fault says why the server does not have it yet.
+	Fault string `json:"fault,omitempty"`
+}
+
+// TeamDraft is a record that may be shared: Bytes are those that would leave, Refused says why it does not, Asks why
+// no policy shares it.
+type TeamDraft struct {
+	Kind    string `json:"kind"`
+	ID      int64  `json:"id"`
+	Title   string `json:"title"`
+	Refused string `json:"refused,omitempty"`
+	Asks    string `json:"asks,omitempty"`
+	Bytes   string `json:"bytes,omitempty"`
+}
+
+// TeamPath is the route that syncs with a team: POST, TeamRequest, TeamAnswer.
+const TeamPath = "/api/admin/team"
+
 // OpenCode is a code that lets a browser in once, by /open?code=CODE.
 type OpenCode struct {
 	Code string `json:"code"`

@@ -42,7 +42,7 @@ func (l *Local) judge(ctx context.Context, j Judgement) (Judgement, error) {
 	if !known {
 		return j, memory.Errorf(memory.CodeInvalid, "verdict is %.40q", j.Verdict).WithHint("verdict is up, down or none")
 	}
-	ref, err := recordNamed(j.Record)
+	ref, err := RecordNamed(j.Record)
 	if err != nil {
 		return j, err
 	}
@@ -53,8 +53,8 @@ func (l *Local) judge(ctx context.Context, j Judgement) (Judgement, error) {
 	return j, l.Keeper.Judge(ctx, memory.Judgement{RecordRef: ref, By: j.Origin, Verdict: verdict, Session: j.Session})
 }
 
-// recordNamed parses #12 or 12, S12 and L12.
-func recordNamed(name string) (memory.RecordRef, error) {
+// RecordNamed parses #12 or 12, S12 and L12.
+func RecordNamed(name string) (memory.RecordRef, error) {
 	name = strings.ToUpper(strings.TrimSpace(name))
 	kind := memory.RecordObservation
 	switch {

@@ -286,6 +286,8 @@ type Worker interface {
 	Devices(ctx context.Context, r api.DevicesRequest) (api.DevicesAnswer, error)
 	// DevicesStatus tells of the devices; CodeNotFound if the memory is on one.
 	DevicesStatus(ctx context.Context) (*memory.DevicesStatus, error)
+	// Team syncs with the server of the team.
+	Team(ctx context.Context, r api.TeamRequest) (api.TeamAnswer, error)
 	// Shutdown starts the stop and returns at once; accepted events are kept.
 	Shutdown()
 	// Done is closed when the worker stops.

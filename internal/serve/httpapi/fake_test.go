@@ -96,6 +96,10 @@ func (f *fakeWorker) Devices(context.Context, api.DevicesRequest) (api.DevicesAn
 	return api.DevicesAnswer{Refused: []memory.RefusedFile{}}, nil
 }
 
+func (f *fakeWorker) Team(context.Context, api.TeamRequest) (api.TeamAnswer, error) {
+	return api.TeamAnswer{}, nil
+}
+
 func (f *fakeWorker) Import(_ context.Context, r api.ImportRequest) (api.ImportAnswer, error) {
 	return api.ImportAnswer{Results: make([]memory.Imported, len(r.Records))}, nil
 }

@@ -96,6 +96,7 @@ func (a *server) workerRoutes() []route {
 			func(ctx context.Context, _ struct{}) (*memory.DevicesStatus, error) {
 				return a.Worker.DevicesStatus(ctx)
 			}, ""),
+		call(a, "POST", api.TeamPath, "syncs with the server of the team now; an action shares records with it or takes them back", a.Worker.Team, `{}`).onSocket(),
 		call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, "{}").onSocket(),
 		forgetting.with(http.StatusAccepted),
 		call(a, "GET", api.ForgetPath, "how the last erasure that a page asked for went", a.erasure, ""),

@@ -1,8 +1,5 @@
 // Package care keeps a memory in order: import and export, projects that become one, what is
-// hidden and erased for its age or because the user wants it forgotten, and what is damaged.
-//
-// [Care.PurgeHidden] erases hidden observations, and paths that no other observation has. Only
-// copies and files that nobody has open are read or repaired beside the writer.
+// erased because the user wants it forgotten, and what is shared with other devices and with a team.
 package care
 
 import (

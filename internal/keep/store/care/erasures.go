@@ -17,6 +17,7 @@ import (
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -106,7 +107,7 @@ func erasureOf(t *db.Tx, f *memory.Forgetting, s *selection) Erasure {
 	e := Erasure{At: t.Now(), Key: make([]byte, 16), Rule: f.Filters(), Since: f.Since, Until: f.Until}
 	_, _ = rand.Read(e.Key) // never fails
 	e.ID = t.ULID(e.At)
-	here, err := place(context.Background(), t.Conn)
+	here, err := upkeep.ReadPlace(context.Background(), t.Conn)
 	t.Fail(err)
 	e.Memory = here.Memory
 	lower := text.LowerASCII(f.Text)
@@ -131,7 +132,7 @@ const selectedTurns = `SELECT s.host || ':' || s.host_session_id || ':' || r.n F
 func (s *Care) Erase(ctx context.Context, e *Erasure) (memory.Forgotten, error) {
 	defer records.DropNearby(s.records)
 	return db.InJob(ctx, s.DB, "erase what was forgotten", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
-		showHidden(t)
+		upkeep.ShowHidden(t)
 		f, err := e.unseal(ctx, t)
 		if err != nil {
 			return memory.Forgotten{}, err
@@ -224,7 +225,7 @@ func eachRow(ctx context.Context, q db.QueryOnly, visit func(text string) bool) 
 		}
 		names, _ := rows.Columns() // they are open
 		var values []any
-		fields := anyRow(len(names))(&values)
+		fields := upkeep.AnyRow(len(names))(&values)
 		err = sqlite.Rows(rows, nil).Each(func(scan sqlite.Scan) error {
 			if err := scan(fields...); err != nil {
 				return err
@@ -260,7 +261,7 @@ func VisitTexts(ctx context.Context, path string, visit func(text string) bool) 
 func Erased(ctx context.Context, path string) (mem int64, ids []memory.ULID, err error) {
 	defer db.Wrap(&err, "read erasures")
 	err = db.WithReader(ctx, path, func(file *sql.DB) error {
-		p, err := place(ctx, file)
+		p, err := upkeep.ReadPlace(ctx, file)
 		if err == nil {
 			mem = p.Memory
 			ids, err = db.Column[memory.ULID](ctx, file, "SELECT key FROM tombstones WHERE kind = '"+records.TombErasure+"'")

@@ -10,6 +10,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
@@ -201,7 +202,7 @@ func (s *Care) WouldForget(ctx context.Context, f memory.Forgetting) (memory.For
 func (s *Care) Forget(ctx context.Context, f memory.Forgetting, note func(*Erasure) error) (memory.Forgotten, error) {
 	defer records.DropNearby(s.records)
 	return db.InJob(ctx, s.DB, "forget", db.Job{}, func(t *db.Tx) (memory.Forgotten, error) {
-		showHidden(t)
+		upkeep.ShowHidden(t)
 		selected, err := selectForgotten(ctx, t.Conn, &f)
 		if err != nil || selected.report.Empty() && !f.Ranged() {
 			return selected.report, err
@@ -217,7 +218,7 @@ func (s *Care) Forget(ctx context.Context, f memory.Forgetting, note func(*Erasu
 }
 
 // forget erases a selection from all tables, and f's text from what was noted besides. Prompts and
-// summaries that are hidden for their age have to be back in theirs (showHidden).
+// summaries that are hidden for their age have to be back in theirs (upkeep.ShowHidden).
 func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 	for from, list := range map[string]string{"observations": s.observations, "prompts": s.prompts, "session_summaries": s.summaries, "function_map": s.symbols, "events": s.events} {
 		records.EraseWords(t, "SELECT session_id FROM "+from+" WHERE id", list)
@@ -246,6 +247,7 @@ func forget(t *db.Tx, f *memory.Forgetting, s *selection) {
 	}
 	for kind, list := range map[string]string{"observation": s.observations, "prompt": s.prompts, "summary": s.summaries, "learning": s.learnings, "symbol": s.symbols, "session": s.sessions} {
 		t.Exec("UPDATE shared_records INDEXED BY shared_records_row SET state = '' WHERE kind = ? AND id IN (SELECT value FROM json_each(?))", kind, list) // earlier texts
+		t.Exec("UPDATE team_records INDEXED BY team_records_row SET state = '{}' WHERE kind = ? AND id IN (SELECT value FROM json_each(?))", kind, list)
 	}
 	ids := db.Selected[memory.ObservationID](t, "SELECT value FROM json_each(?)", s.observations)
 	records.DeleteObservations(t, ids)

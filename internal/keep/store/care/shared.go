@@ -508,7 +508,7 @@ func (s *Care) KeepSharedState(ctx context.Context, state map[string]any) error 
 func (s *Care) ShareAnew(ctx context.Context) error {
 	return s.Write(ctx, "share all records", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
 		t.Exec("UPDATE shared_records SET mine = 1, unsent = max(1, (SELECT value FROM counters WHERE name = '" + counterShared + "')) WHERE id IS NOT NULL OR gone")
-		t.Exec("DELETE FROM shared_state")
+		t.Exec("DELETE FROM shared_state WHERE name <> '" + TeamState + "'")
 		return nil
 	}})
 }

@@ -9,6 +9,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
@@ -127,7 +128,7 @@ func (c *comparing) kind(kind string, ids []int64) {
 	missing := collect.Set(ids)
 	for i := range found {
 		delete(missing, found[i].id)
-		if found[i].sound {
+		if found[i].sound && !ofTeam(c.Tx, kind, &found[i]) {
 			c.record(&found[i])
 		}
 	}
@@ -275,7 +276,7 @@ func (c *comparing) eraseBack() {
 
 // eraseShared erases the rows of these numbers by kind, with tombstones, as Forget does.
 func eraseShared(t *db.Tx, ids map[string][]int64, note func(*Erasure) error) error {
-	showHidden(t)
+	upkeep.ShowHidden(t)
 	f := memory.Forgetting{
 		Observations: collect.Map(ids["observation"], func(id int64) memory.ObservationID { return memory.ObservationID(id) }),
 		Sessions:     collect.Map(ids["session"], func(id int64) memory.SessionID { return memory.SessionID(id) }),

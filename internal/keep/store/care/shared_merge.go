@@ -69,34 +69,42 @@ const (
 
 // CheckShared returns CodeInvalid if one of the states cannot be one of a record.
 func CheckShared(incoming []memory.Shared) error {
-	bad := func(what string) error {
-		return memory.Errorf(memory.CodeInvalid, "a record of another device has %s", what)
-	}
 	for i := range incoming {
 		r := &incoming[i]
-		if portableByKind[r.Kind].byULID == "" || r.Key == "" || len(r.Key) > longestKey {
-			return bad("no kind or key")
+		if err := checkBounds(r); err != nil {
+			return err
 		}
 		if r.Gone {
 			continue
 		}
-		size := 0
-		for _, f := range append(slices.Clone(r.Versions), fieldsOf(r)...) {
-			if size += len(f.Value) + len(f.Over); f.Count < 0 || f.Count > highestCount || len(f.Device) > longestKey {
-				return bad("an impossible revision")
-			}
-		}
-		for device, n := range r.Seen {
-			if n < 0 || n > 1_000_000 || len(device) > longestKey {
-				return bad("an impossible count")
-			}
-		}
-		if size > highestValues || len(r.Fields)+len(r.Seen)+len(r.Versions) > mostOfShared || len(r.Project)+len(r.Session) > longestName {
-			return bad("too much")
-		}
 		if _, err := PortableOf(r); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkBounds returns CodeInvalid for a state that is too large, or of no kind of records.
+func checkBounds(r *memory.Shared) error {
+	bad := func(what string) error {
+		return memory.Errorf(memory.CodeInvalid, "a record of another device has %s", what)
+	}
+	if portableByKind[r.Kind].byULID == "" || r.Key == "" || len(r.Key) > longestKey {
+		return bad("no kind or key")
+	}
+	size := 0
+	for _, f := range append(slices.Clone(r.Versions), fieldsOf(r)...) {
+		if size += len(f.Value) + len(f.Over); f.Count < 0 || f.Count > highestCount || len(f.Device) > longestKey {
+			return bad("an impossible revision")
+		}
+	}
+	for device, n := range r.Seen {
+		if n < 0 || n > 1_000_000 || len(device) > longestKey {
+			return bad("an impossible count")
+		}
+	}
+	if size > highestValues || len(r.Fields)+len(r.Seen)+len(r.Versions) > mostOfShared || len(r.Project)+len(r.Session) > longestName {
+		return bad("too much")
 	}
 	return nil
 }

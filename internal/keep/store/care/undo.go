@@ -6,6 +6,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/keep/store/upkeep"
 	"claudemem/internal/memory"
 )
 
@@ -117,7 +118,7 @@ func undoImport(t *db.Tx, u *memory.ImportUndone) {
 	added := func(kind string) string {
 		return rows("SELECT id FROM imported WHERE kind = '" + kind + "' AND import = ?1 AND before IS NULL")
 	}
-	showHidden(t)
+	upkeep.ShowHidden(t)
 	observations := db.Selected[string](t, "SELECT '#' || r.id || ' ' || r.title "+importedObservations+" AND i.before IS NULL AND NOT "+sameObservation, u.ID)
 	learnings := db.Selected[string](t, "SELECT 'learning ' || r.id || ' ' || r.content "+importedLearnings+" AND i.before IS NULL AND NOT "+sameLearning, u.ID)
 	u.Observations, u.Learnings, u.Kept = u.Observations-len(observations), u.Learnings-len(learnings), append(append(u.Kept, observations...), learnings...)

@@ -118,6 +118,7 @@ var digests = [...]string{
 	"25b10b9ec315b2279f88185c1f0346821f90ea371aaa5096ac88bfbe6302d0c9",
 	"32e0ee6edfc7b0ad7668768e68049136afd44af0cf985938dbb3b930b63330dd",
 	"a5c732e0d02e6d964010fba21ada93b47400c233570ccb381d2ca37f90fe4a2e",
+	"e26ace1bedcac14e4cd984e1699ccb5f55f8bca56e5986162a7ab086f8ee9955",
 }
 
 // digest returns a sum of normalized objects in any order.

@@ -1,4 +1,4 @@
-package care
+package upkeep
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type prunedTable struct {
 }
 
 // The rows of the change feed go from its beginning, so that it has no gap: a follower whose
-// place is gone starts anew. A row from the future, of a clock that was wrong, does not
+// ReadPlace is gone starts anew. A row from the future, of a clock that was wrong, does not
 // keep those before it. lookups go with their rows of event_log.
 var prunedTables = []prunedTable{
 	{"changes", changesKept,
@@ -54,7 +54,7 @@ type Pruned map[string]int
 // those of event_log and injections (but for those of trials) and of llm_calls (but for open calls) that are older than 180 days,
 // in small commits; the words of injections go after 30 days. Ages are judged by agingTime. An error leaves what was deleted before it,
 // which Pruned counts.
-func (s *Care) Prune(ctx context.Context) (Pruned, error) {
+func (s *Upkeep) Prune(ctx context.Context) (Pruned, error) {
 	const what = "prune"
 	now, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (memory.Millis, error) { return agingTime(t), nil })
 	if err != nil {
@@ -95,7 +95,7 @@ const vacuumStep = "PRAGMA incremental_vacuum(500)"
 // Vacuum gives the free pages of the database back to the file system, in small commits,
 // down to about slack bytes, which new rows will use soon. It returns how many bytes that
 // were, 0 for a file that was made without auto_vacuum, which gives none back.
-func (s *Care) Vacuum(ctx context.Context, slack int64) (given int64, err error) {
+func (s *Upkeep) Vacuum(ctx context.Context, slack int64) (given int64, err error) {
 	const what = "vacuum"
 	for {
 		var free, page int64
@@ -127,7 +127,7 @@ const purgedTogether = 50
 // PurgeHidden erases the observations that were hidden at or before the time,
 // with their files and concepts, and the paths that no other has, in small commits. It returns
 // how many they were, with an error those before it.
-func (s *Care) PurgeHidden(ctx context.Context, hiddenBy memory.Millis) (int, error) {
+func (s *Upkeep) PurgeHidden(ctx context.Context, hiddenBy memory.Millis) (int, error) {
 	purged := 0
 	for {
 		n, err := db.InKeeping(ctx, s.DB, "purge observations", func(t *db.Tx) (int, error) { return purge(t, hiddenBy), nil })
@@ -163,13 +163,13 @@ const (
 )
 
 // ChoreDone returns when the chore of a name last ended, 0 for never.
-func (s *Care) ChoreDone(ctx context.Context, name string) (at memory.Millis, err error) {
+func (s *Upkeep) ChoreDone(ctx context.Context, name string) (at memory.Millis, err error) {
 	defer db.Wrap(&err, "read chore")
 	return db.Value[memory.Millis](ctx, s.Reader, "SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0)", counterChore+name)
 }
 
 // NoteChore stores that the chore of a name ended at a time.
-func (s *Care) NoteChore(ctx context.Context, name string, at memory.Millis) error {
+func (s *Upkeep) NoteChore(ctx context.Context, name string, at memory.Millis) error {
 	return s.WriteKeeping(ctx, "note chore", func(t *db.Tx) error {
 		t.SetCounter(counterChore+name, int64(at))
 		return nil

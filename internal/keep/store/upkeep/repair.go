@@ -1,4 +1,4 @@
-package care
+package upkeep
 
 import (
 	"context"
@@ -36,7 +36,7 @@ const verifiedTogether = 200
 // differ and were not set aside by Repair. pause is called after
 // every 200 records and at the end of each kind; an error of it ends the work and is returned
 // with what was found so far. checked counts the records. Those written meanwhile may be missed.
-func (s *Care) VerifyRecords(ctx context.Context, pause func() error) (wrong []Mismatch, checked int, err error) {
+func (s *Upkeep) VerifyRecords(ctx context.Context, pause func() error) (wrong []Mismatch, checked int, err error) {
 	wrong, checked, err = verifyRecords(ctx, s.Reader, pause)
 	return wrong, checked, db.Fault("verify records", err)
 }
@@ -79,7 +79,7 @@ func verifyRecords(ctx context.Context, q db.Querier, pause func() error) (wrong
 
 // Withheld returns the records whose text was changed on the disk and could not be
 // repaired, up to limit, and how many there are.
-func (s *Care) Withheld(ctx context.Context, limit int) (list []memory.RecordRef, total int, err error) {
+func (s *Upkeep) Withheld(ctx context.Context, limit int) (list []memory.RecordRef, total int, err error) {
 	defer db.Wrap(&err, "list damaged records")
 	list, err = db.All(ctx, s.Reader, func(r *memory.RecordRef) []any { return []any{&r.Kind, &r.ID} },
 		"SELECT kind, id FROM record_hashes WHERE damaged_at IS NOT NULL ORDER BY damaged_at, kind, id LIMIT ?", limit)
@@ -91,7 +91,7 @@ func (s *Care) Withheld(ctx context.Context, limit int) (list []memory.RecordRef
 
 // upgraded calls use with the path of a database of this schema that says what the one at path
 // says: path itself, or of an older one a copy that was migrated and is deleted afterwards.
-func (s *Care) upgraded(ctx context.Context, path string, use func(path string) error) (err error) {
+func (s *Upkeep) upgraded(ctx context.Context, path string, use func(path string) error) (err error) {
 	version, err := db.FileVersion(ctx, path)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (r *Repaired) Total() int {
 // that has the content with the right hash; one of an older schema is copied and migrated first,
 // beside the database. A text that none has is set aside: an observation is hidden, a learning
 // retired.
-func (s *Care) Repair(ctx context.Context, wrong []Mismatch, backups []string) (done Repaired, err error) {
+func (s *Upkeep) Repair(ctx context.Context, wrong []Mismatch, backups []string) (done Repaired, err error) {
 	const what = "repair records"
 	left := wrong
 	for _, path := range backups {
@@ -175,7 +175,7 @@ func (s *Care) Repair(ctx context.Context, wrong []Mismatch, backups []string) (
 // repairFrom repairs what it can by a backup, one transaction a record, and returns the rest of
 // wrong: a record that the backup does not have, or that cannot be stored. Only an error that
 // other backups would meet too ends it: ctx, a full disk, another program's lock.
-func (s *Care) repairFrom(ctx context.Context, backup *sql.DB, wrong []Mismatch, done *Repaired) (left []Mismatch, err error) {
+func (s *Upkeep) repairFrom(ctx context.Context, backup *sql.DB, wrong []Mismatch, done *Repaired) (left []Mismatch, err error) {
 	for _, m := range wrong {
 		saved, err := readSaved(ctx, backup, m)
 		restored := false
@@ -216,19 +216,19 @@ func readSaved(ctx context.Context, backup *sql.DB, m Mismatch) (*saved, error) 
 	if text, _ := found.sums.Right(); err != nil || !text { // it is damaged there too
 		return nil, err
 	}
-	rows, err := db.All(ctx, backup, anyRow(len(found.kind.Hashed)), "SELECT "+strings.Join(found.kind.Hashed, ", ")+" FROM "+found.kind.Table+" WHERE id = ?", m.ID)
+	rows, err := db.All(ctx, backup, AnyRow(len(found.kind.Hashed)), "SELECT "+strings.Join(found.kind.Hashed, ", ")+" FROM "+found.kind.Table+" WHERE id = ?", m.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	found.row = rows[0]
 	if m.Kind == memory.RecordObservation {
-		found.files, err = db.All(ctx, backup, anyRow(5), "SELECT "+fileColumns+" FROM observation_files WHERE observation_id = ?", m.ID)
+		found.files, err = db.All(ctx, backup, AnyRow(5), "SELECT "+fileColumns+" FROM observation_files WHERE observation_id = ?", m.ID)
 	}
 	return &found, err
 }
 
-// anyRow returns a function that makes room for n columns of any type.
-func anyRow(n int) func(*[]any) []any {
+// AnyRow returns a function that makes room for n columns of any type.
+func AnyRow(n int) func(*[]any) []any {
 	return func(row *[]any) []any {
 		*row = make([]any, n)
 		return collect.MapPtr(*row, func(column *any) any { return column })

@@ -1,4 +1,4 @@
-package care
+package upkeep
 
 import (
 	"context"
@@ -88,7 +88,8 @@ func salvageTables(ctx context.Context, path string, to *sql.Tx, last map[string
 	if err := copyRows(ctx, from, to, "SELECT path, project, created_at FROM project_aliases", "INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?)"); err != nil {
 		return changed, err
 	}
-	for table, columns := range map[string]string{"shared_records": "kind, key, id, ulid, project, hashes, state, gone, mine, unsent, pending", "shared_state": "name, value", "project_identities": "identity, path"} {
+	for table, columns := range map[string]string{"shared_records": "kind, key, id, ulid, project, hashes, state, gone, mine, unsent, pending", "team_records": "kind, key, id, ulid, project, holders, act, pulled, hashes, state, seq, unsent",
+		"shared_state": "name, value", "project_identities": "identity, path"} {
 		insert := "INSERT OR REPLACE INTO " + table + " (" + columns + ") VALUES (" + strings.TrimPrefix(strings.Repeat(", ?", strings.Count(columns, ",")+1), ", ") + ")"
 		if err := copyRows(ctx, from, to, "SELECT "+columns+" FROM "+table, insert); err != nil {
 			return changed, err
@@ -107,7 +108,7 @@ func salvageTables(ctx context.Context, path string, to *sql.Tx, last map[string
 func copyRows(ctx context.Context, from *sql.DB, to *sql.Tx, query, insert string) error {
 	err := db.Each(ctx, from, func(scan sqlite.Scan) error {
 		var row []any
-		if err := scan(anyRow(strings.Count(insert, "?"))(&row)...); err != nil {
+		if err := scan(AnyRow(strings.Count(insert, "?"))(&row)...); err != nil {
 			return err
 		}
 		_, err := to.ExecContext(ctx, insert, row...)

@@ -1,4 +1,4 @@
-package care
+package upkeep
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package care
+package upkeep
 
 import (
 	"context"
@@ -134,7 +134,7 @@ var retainedKinds = func() []retained {
 // what is hidden and not erased yet comes back. An observation that somebody has brought back
 // by hand stays. Ages are judged by agingTime. It works in small commits; an error leaves
 // what was done before it.
-func (s *Care) Retain(ctx context.Context, age time.Duration) (r Retained, err error) {
+func (s *Upkeep) Retain(ctx context.Context, age time.Duration) (r Retained, err error) {
 	const what = "retain"
 	now, err := db.InKeeping(ctx, s.DB, what, func(t *db.Tx) (memory.Millis, error) { return agingTime(t), nil })
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Care) Retain(ctx context.Context, age time.Duration) (r Retained, err e
 
 // retainStep calls do with the records that rows selects, a commit for up to 50 of them, and
 // returns how many there were. What do is done to must not be selected again.
-func (s *Care) retainStep(ctx context.Context, what, rows string, from memory.Millis, kind memory.RecordKind, do func(*db.Tx, string)) (done int, err error) {
+func (s *Upkeep) retainStep(ctx context.Context, what, rows string, from memory.Millis, kind memory.RecordKind, do func(*db.Tx, string)) (done int, err error) {
 	for {
 		ids, err := db.Column[int64](ctx, s.Reader, rows, int64(from), string(kind), retainedTogether)
 		if err != nil || len(ids) == 0 {
@@ -201,8 +201,8 @@ func (k *retained) eraseHidden(t *db.Tx, ids string) {
 	t.ExecAll(k.erase, ids)
 }
 
-// showHidden brings back all prompts and summaries that Retain has hidden.
-func showHidden(t *db.Tx) {
+// ShowHidden brings back all prompts and summaries that Retain has hidden.
+func ShowHidden(t *db.Tx) {
 	for i := range retainedKinds {
 		k := &retainedKinds[i]
 		if k.kind == memory.RecordObservation {

@@ -1,4 +1,4 @@
-package care
+package upkeep
 
 import (
 	"context"
@@ -42,18 +42,18 @@ func (p Place) Empty() bool { return p.Position == 0 && p.Received == 0 }
 
 // Contents returns the present state of the memory. Its parts are read one after the other: a
 // commit may come between them.
-func (s *Care) Contents(ctx context.Context) (c Contents, err error) {
+func (s *Upkeep) Contents(ctx context.Context) (c Contents, err error) {
 	defer db.Wrap(&err, "read contents")
 	return contents(ctx, s.Reader)
 }
 
 // Place returns the present place of the memory.
-func (s *Care) Place(ctx context.Context) (p Place, err error) {
+func (s *Upkeep) Place(ctx context.Context) (p Place, err error) {
 	defer db.Wrap(&err, "read place")
-	return place(ctx, s.Reader)
+	return ReadPlace(ctx, s.Reader)
 }
 
-func place(ctx context.Context, q db.Querier) (p Place, err error) {
+func ReadPlace(ctx context.Context, q db.Querier) (p Place, err error) {
 	err = q.QueryRowContext(ctx, `SELECT
 		coalesce((SELECT value FROM counters WHERE name = ?), 0),
 		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0),
@@ -84,7 +84,7 @@ func contents(ctx context.Context, q db.Querier) (c Contents, err error) {
 	if c.Schema, err = db.Value[int](ctx, q, "PRAGMA user_version"); err != nil || c.Schema <= 0 {
 		return c, err
 	}
-	if c.Place, err = place(ctx, q); err != nil {
+	if c.Place, err = ReadPlace(ctx, q); err != nil {
 		return c, err
 	}
 	err = q.QueryRowContext(ctx, `SELECT
@@ -132,7 +132,7 @@ func Verify(ctx context.Context, path string) (wrong []string, err error) {
 
 // Verify is the function Verify for the open memory. For both, damage and a schema that claude-mem
 // has not made are findings; an error says that the database could not be checked.
-func (s *Care) Verify(ctx context.Context) (wrong []string, err error) {
+func (s *Upkeep) Verify(ctx context.Context) (wrong []string, err error) {
 	wrong, err = verify(ctx, s.Reader.DB)
 	if db.Damaged(err) {
 		return append(wrong, err.Error()), nil
@@ -183,7 +183,7 @@ func verify(ctx context.Context, q db.Querier) (wrong []string, err error) {
 // QuickCheck lets SQLite look for damage, without comparing indexes with their rows, and returns
 // what it finds, at most 5 lines; none is the good answer. On a large file it takes long: ctx
 // ends it.
-func (s *Care) QuickCheck(ctx context.Context) ([]string, error) {
+func (s *Upkeep) QuickCheck(ctx context.Context) ([]string, error) {
 	found, err := db.Column[string](ctx, s.Reader, "PRAGMA quick_check(5)")
 	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" }), db.Fault("check memory", err)
 }
