@@ -42,6 +42,8 @@ type Options struct {
 	Redact func(*memory.Portable) bool
 	// Note keeps what was erased outside of the database.
 	Note func(*care.Erasure) error
+	// Gently is for an exchange that nobody waits for: it leaves the database free most of the time.
+	Gently bool
 	// Now returns the time.
 	Now func() memory.Millis
 	// TransferTime bounds a fetch and a push by git, 15 minutes if it is 0.
@@ -168,7 +170,7 @@ func begin(ctx context.Context, store Store, o Options) (*syncing, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &syncing{Options: o, store: store, cfg: cfg, sharing: care.Sharing{Device: cfg.Device(), Captured: o.Captured, Note: o.Note}, report: Report{Refused: []Refused{}}}
+	s := &syncing{Options: o, store: store, cfg: cfg, sharing: care.Sharing{Device: cfg.Device(), Captured: o.Captured, Note: o.Note, Gently: o.Gently}, report: Report{Refused: []Refused{}}}
 	if err := s.readState(ctx); err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (d *deviceSync) follow(ctx context.Context, changed <-chan struct{}) {
 		if !devices.Joined(d.dataDir) {
 			continue
 		}
-		report, err := d.do(ctx, api.DevicesRequest{})
+		report, err := d.do(ctx, api.DevicesRequest{}, true)
 		for _, r := range report.Refused {
 			d.log.Warn("file of the folder of devices", "name", r.Name, "reason", r.Reason)
 		}
@@ -147,15 +147,15 @@ func (d *deviceSync) identify(project string) string {
 	return "root:" + root.(string) + repo.Below(project)
 }
 
-// do does what a request asks for; without an action it syncs.
-func (d *deviceSync) do(ctx context.Context, r api.DevicesRequest) (answer api.DevicesAnswer, err error) {
+// do does what a request asks for; without an action it syncs, gently if nobody waits for it.
+func (d *deviceSync) do(ctx context.Context, r api.DevicesRequest, gently bool) (answer api.DevicesAnswer, err error) {
 	d.busy.Lock()
 	defer d.busy.Unlock()
 	o, err := d.options()
 	if err != nil {
 		return answer, err
 	}
-	if r.Project != "" {
+	if o.Gently = gently; r.Project != "" {
 		o.Projects = []string{r.Project}
 	}
 	var report devices.Report
@@ -180,7 +180,7 @@ func (d *deviceSync) do(ctx context.Context, r api.DevicesRequest) (answer api.D
 // Devices syncs with the other devices now, or changes which there are.
 func (w *Worker) Devices(ctx context.Context, r api.DevicesRequest) (api.DevicesAnswer, error) {
 	w.devices.start() // it may have joined since
-	return w.devices.do(ctx, r)
+	return w.devices.do(ctx, r, false)
 }
 
 // syncLimit bounds a sync that a command asks the worker for: the first one of a large memory takes minutes.
@@ -203,7 +203,7 @@ func SyncDevices(ctx context.Context, dataDir string, r api.DevicesRequest) (ans
 	policy := newLive(dataDir, resolved, log).policy
 	err = asWorker(ctx, dataDir, true, turnLimit, func(s *store.Store) error {
 		d := &deviceSync{store: s, intake: intake.New(nil, intake.Options{Policy: policy}), dataDir: dataDir, log: log, clock: time.Now, transfer: commandTransfer}
-		answer, err = d.do(ctx, r)
+		answer, err = d.do(ctx, r, false)
 		return err
 	})
 	return answer, err

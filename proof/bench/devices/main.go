@@ -1,7 +1,7 @@
 // Command devices measures the exchange between two machines: the first one of a large memory, its size, and that of a
 // day's work.
 //
-//	go run ./proof/bench/devices [-n 100000]
+//	go run ./proof/bench/devices [-n 100000] [-beside]
 package main
 
 import (
@@ -33,12 +33,17 @@ const (
 
 func main() {
 	n := flag.Int("n", 100_000, "observations")
+	meanwhile := flag.Bool("beside", false, "measure what runs beside an exchange instead")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "devices-")
 	if err != nil {
 		log.Fatal(err)
 	}
-	missed, err := run(context.Background(), dir, *n)
+	measure := run
+	if *meanwhile {
+		measure = beside
+	}
+	missed, err := measure(context.Background(), dir, *n)
 	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
 		log.Fatal(err)
 	}
@@ -79,7 +84,7 @@ func run(ctx context.Context, dir string, n int) (missed bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, a.Close(), b.Close()) }()
-	if err := a.fill(ctx, n); err != nil {
+	if err := a.fill(ctx, 0, n); err != nil {
 		return false, err
 	}
 	folder := filepath.Join(dir, "folder")
@@ -138,11 +143,11 @@ func sentence(words int) string {
 }
 
 // fill imports observations, twenty in a session.
-func (m *machine) fill(ctx context.Context, n int) error {
+func (m *machine) fill(ctx context.Context, from, n int) error {
 	const at = memory.Millis(1_770_000_000_000)
 	ulid := func(kind, n int) memory.ULID { return memory.ULID(fmt.Sprintf("01%04d%020d", kind, n)) }
 	var batch []memory.Portable
-	for i := range n {
+	for i := from; i < from+n; i++ {
 		project, session := fmt.Sprintf("/home/ada/tally%d", i/20%10), ulid(0, i/20)
 		if i%20 == 0 {
 			batch = append(batch, memory.Portable{Session: &memory.PortableSession{ULID: session, Host: memory.HostClaudeCode, HostSessionID: fmt.Sprint("s", i), ProjectPath: project, Status: memory.SessionCompleted,
@@ -151,7 +156,7 @@ func (m *machine) fill(ctx context.Context, n int) error {
 		batch = append(batch, memory.Portable{Observation: &memory.PortableObservation{ULID: ulid(1, i), Session: session, ProjectPath: project, PromptNumber: 1, Type: memory.TypeBugfix, Title: sentence(7), Subtitle: sentence(8),
 			Narrative: sentence(40), Facts: []string{sentence(9), sentence(10)}, Concepts: []string{"gotcha"}, Files: []memory.FileRef{{Path: "src/" + sentence(1) + ".go", Role: memory.FileModified}},
 			Origin: memory.OriginObserver, Provenance: memory.FromAgent, TimesSeen: 1, CreatedAt: at + memory.Millis(i)}})
-		if len(batch) >= 2000 || i == n-1 {
+		if len(batch) >= 2000 || i == from+n-1 {
 			if _, err := m.Import(ctx, batch, func(string) bool { return true }, memory.ImportOptions{Mine: true}); err != nil {
 				return err
 			}

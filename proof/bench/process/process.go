@@ -50,12 +50,12 @@ func Measure(empty *Process, cases []*Process, rounds, warmUp int) error {
 		}
 		for round := range warmUp + rounds {
 			time.Sleep(settle)
-			b, err := baseline.once(round)
+			b, err := baseline.Once(round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", baseline.Name, err)
 			}
 			time.Sleep(settle)
-			s, err := p.once(round)
+			s, err := p.Once(round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.Name, err)
 			}
@@ -69,7 +69,8 @@ func Measure(empty *Process, cases []*Process, rounds, warmUp int) error {
 	return nil
 }
 
-func (p *Process) once(n int) (Sample, error) {
+// Once runs the process and returns what it cost.
+func (p *Process) Once(n int) (Sample, error) {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return Sample{}, err

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"claudemem/internal/keep/sqlite"
 	"claudemem/internal/keep/store/db"
@@ -24,6 +25,32 @@ type Sharing struct {
 	Captured func(project string) bool
 	// Note keeps an erasure outside of the database, before it is committed.
 	Note func(*Erasure) error
+	// Gently has the database free for others most of the time: commits are short, with pauses between them.
+	Gently bool
+}
+
+// Of an exchange that is made gently: how long a commit may take, and the pause after it in times that.
+const (
+	gentleCommit = 4 * time.Millisecond
+	gentlePause  = 3
+)
+
+// rest pauses after a commit that took some time, if the exchange is made gently.
+func (s *Sharing) rest(ctx context.Context, took time.Duration) {
+	if s.Gently {
+		select {
+		case <-time.After(gentlePause * took):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// together returns how many records are compared in a commit.
+func (s *Sharing) together() int {
+	if s.Gently {
+		return comparedTogether / 30
+	}
+	return comparedTogether
 }
 
 // The counters of sharing: the highest count of a revision that was seen, and up to which change and

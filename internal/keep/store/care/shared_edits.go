@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
@@ -55,9 +56,14 @@ func (s *Care) NoteEdits(ctx context.Context, sharing Sharing) error {
 		}
 	}
 	for more := true; more && err == nil; {
+		var began time.Time
 		more, err = db.InJob(ctx, s.DB, "note edits", db.Job{Small: true}, func(t *db.Tx) (bool, error) {
+			began = time.Now()
 			return s.comparing(t, sharing).changes(), nil
 		})
+		if more {
+			sharing.rest(ctx, time.Since(began))
+		}
 	}
 	return err
 }
@@ -66,8 +72,10 @@ func (s *Care) NoteEdits(ctx context.Context, sharing Sharing) error {
 func (s *Care) noteAll(ctx context.Context, sharing Sharing) error {
 	for _, k := range append([]*records.Kind{&records.SessionRecord.Kind}, records.RecordKinds...) {
 		for last, more := int64(0), true; more; {
+			var began time.Time
 			err := s.Write(ctx, "note records", db.Job{KeepsSessions: true, Small: true, Run: func(t *db.Tx) error {
-				ids := db.Selected[int64](t, "SELECT id FROM "+k.Table+" WHERE id > ? ORDER BY id LIMIT ?", last, comparedTogether)
+				began = time.Now()
+				ids := db.Selected[int64](t, "SELECT id FROM "+k.Table+" WHERE id > ? ORDER BY id LIMIT ?", last, sharing.together())
 				if more = len(ids) > 0; more {
 					last = ids[len(ids)-1]
 					s.comparing(t, sharing).kind(k.Name, ids)
@@ -77,6 +85,7 @@ func (s *Care) noteAll(ctx context.Context, sharing Sharing) error {
 			if err != nil {
 				return err
 			}
+			sharing.rest(ctx, time.Since(began))
 		}
 		// Rows that were deleted meanwhile.
 		if err := s.Write(ctx, "note records", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
@@ -98,12 +107,12 @@ func (c *comparing) changes() bool {
 	ids, last, n := map[string][]int64{}, after, 0
 	var kind string
 	var id int64
-	for range c.Select("SELECT seq, kind, id FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", after, comparedTogether).Into(&last, &kind, &id) {
+	for range c.Select("SELECT seq, kind, id FROM changes WHERE seq > ? ORDER BY seq LIMIT ?", after, c.together()).Into(&last, &kind, &id) {
 		ids[kind] = append(ids[kind], id)
 		n++
 	}
 	// Times of sessions change without an entry of the feed.
-	ids["session"] = append(ids["session"], db.Selected[int64](c.Tx, "SELECT id FROM sessions WHERE updated_at > ? ORDER BY updated_at LIMIT ?", updated, comparedTogether)...)
+	ids["session"] = append(ids["session"], db.Selected[int64](c.Tx, "SELECT id FROM sessions WHERE updated_at > ? ORDER BY updated_at LIMIT ?", updated, c.together())...)
 	if latest := c.Number("SELECT coalesce(max(updated_at), 0) FROM sessions WHERE id IN (SELECT value FROM json_each(?))", db.JSONList(ids["session"])); latest > updated {
 		c.SetCounter(counterSessions, latest)
 		n = max(n, len(ids["session"]))
@@ -118,7 +127,7 @@ func (c *comparing) changes() bool {
 		c.SetCounter(counterCompared, last)
 	}
 	c.eraseBack()
-	return n >= comparedTogether
+	return n >= c.together()
 }
 
 // kind compares records of a kind, and notes which of the numbers have none any more.

@@ -3,6 +3,7 @@ package care
 import (
 	"context"
 	"slices"
+	"time"
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
@@ -25,8 +26,11 @@ func (s *Care) Merge(ctx context.Context, sharing Sharing, incoming []memory.Sha
 	if err := CheckShared(incoming); err != nil {
 		return 0, 0, err
 	}
-	for chunk := range slices.Chunk(incoming, ImportedTogether) {
+	for rest := incoming; len(rest) > 0; {
+		var began time.Time
+		taken := 0
 		done, err := db.InJob(ctx, s.DB, "merge records", db.Job{Small: true}, func(t *db.Tx) (merging, error) {
+			began, taken = time.Now(), 0
 			m := &merging{comparing: s.comparing(t, sharing), forgotten: map[string][]int64{}}
 			for m.changes() { // edits that were made since they were noted
 			}
@@ -34,9 +38,9 @@ func (s *Care) Merge(ctx context.Context, sharing Sharing, incoming []memory.Sha
 			m.im = &importing{Tx: t, graves: &graves, captured: sharing.Captured, log: s.Log, ImportOptions: memory.ImportOptions{Mine: true},
 				named: map[memory.ULID]bool{}, sessions: map[memory.ULID]memory.Session{}}
 			last := m.count - 1
-			for i := range chunk {
-				m.merge(&chunk[i])
-				last = max(last, chunk[i].LastCount())
+			for ; taken < min(len(rest), ImportedTogether) && (taken == 0 || !sharing.Gently || time.Since(began) < gentleCommit); taken++ {
+				m.merge(&rest[taken])
+				last = max(last, rest[taken].LastCount())
 			}
 			t.SetCounter(counterShared, max(last, t.Number("SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0)", counterShared)))
 			if len(m.forgotten) > 0 { // what belonged to it is noted with the next edits
@@ -50,6 +54,8 @@ func (s *Care) Merge(ctx context.Context, sharing Sharing, incoming []memory.Sha
 		if err != nil {
 			return added, erased, err
 		}
+		rest = rest[taken:]
+		sharing.rest(ctx, time.Since(began))
 	}
 	return added, erased, s.Write(ctx, "link records", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
 		(&merging{comparing: s.comparing(t, sharing)}).link()
