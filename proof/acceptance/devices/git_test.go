@@ -134,7 +134,7 @@ func TestGit(t *testing.T) {
 	b := f.machines[1]
 	b.MustCommand("remember", "x-last. of all", "--project", b.project)
 	f.written["x-last."], f.gone["x-last."] = true, true
-	f.atOnce(within)
+	b.MustCommand("sync", "now")
 	for _, r := range b.records() {
 		if strings.HasPrefix(r.Title, "x-last.") {
 			b.MustCommand("forget", fmt.Sprint(r.ID), "--yes")
