@@ -15,7 +15,13 @@ import (
 // has its ID. SupersededBy is set of those that a later one supersedes.
 func (s *story) told(t *testing.T) []memory.Observation {
 	t.Helper()
-	var stored []memory.Observation
+	stored, _ := s.learnt(t)
+	return stored
+}
+
+// learnt is told, with what was learnt on the way.
+func (s *story) learnt(t *testing.T) (stored []memory.Observation, learnings []memory.Learning) {
+	t.Helper()
 	var lines []memory.TurnLines
 	for n := 1; n <= s.number; n++ {
 		b := memory.Batch{Session: s.batch.Session, Lines: lines}
@@ -39,6 +45,7 @@ func (s *story) told(t *testing.T) []memory.Observation {
 			t.Fatal(err)
 		}
 		lines = append(lines, out.Lines...)
+		learnings = append(learnings, out.Learnings...)
 		for _, o := range out.Observations {
 			o.ID = memory.ObservationID(len(stored) + 1)
 			for _, id := range o.Supersedes {
@@ -47,7 +54,7 @@ func (s *story) told(t *testing.T) []memory.Observation {
 			stored = append(stored, o)
 		}
 	}
-	return stored
+	return stored, learnings
 }
 
 // supersededTurns returns the numbers of the turns of which an observation is superseded.
