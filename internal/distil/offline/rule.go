@@ -273,8 +273,9 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	orders, describes := c.adverb(clauses, (place || here) && !broken)
 	norm := has("rule-norm")
 	form := norm || c.begins(clauses, "rule-form") || !c.Knows("rule-adverb") && has("rule-form") || lasting && beginsWithVerb(clauses)
-	keeps := occasion || c.keeps(clauses, said, "rule-keep", "rule-single") || has("rule-ban") || c.holdsFor(clauses) || onward && has("rule-permits") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
 	bans := c.begins(clauses, "rule-forbid") || has("rule-please") && has("rule-forbid")
+	backed := c.backed(clauses, func(ws []string) bool { return !bans || c.Front(strings.Join(ws, " "), "rule-form", "rule-forbid") > 0 })
+	keeps := occasion || c.keeps(clauses, said, "rule-keep", "rule-single") || has("rule-ban") || c.backed(clauses, func(ws []string) bool { return c.Front(strings.Join(ws, " "), "rule-hold") > 0 }) || onward && has("rule-permits") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
 	work := has("rule-work") && !has("rule-single", "rule-definite")
 	needs := c.Has(text.Before(thing, ","), "rule-need") && c.Has(head, "rule-work") || (lasting || place) && work && has("rule-need")
 	contrast := c.Has(about, "rule-contrast") && (form && !bans || kind || habit || custom || place || here)
@@ -287,6 +288,9 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(2, place)
 	score.add(1, here && !place)
 	score.add(1, form && !orders)
+	says := !keeps && (form || kind || habit || place || here)
+	score.add(1, says && (bans || !has("rule-definite")) && c.Front(said, "rule-because") == 0 && (backed || has("rule-because")))
+	score.add(2, says && has("rule-slip"))
 	score.add(2, custom)
 	score.add(1, custom && has("rule-means"))
 	score.add(1, habit)
@@ -302,7 +306,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(-2, has("rule-hedge", "rule-supposed"))
 	score.add(-3, !onward && (has("rule-once") || !keeps && has("rule-nothing")))
 	score.add(-3, !orders && !label && !announced && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
-	score.add(-6, !label && !occasion && has("rule-quote") || has("rule-bug"))
+	score.add(-6, !label && (!occasion && has("rule-quote") || lang.Has(said, "rule-choice")) || has("rule-bug"))
 	score.add(-2, !keeps && !orders && !place && !has("rule-when") && len(clauses) > 1 && beginsWithVerb(clauses[1:]))
 	score.add(-3, !keeps && !place && c.pointsBack(clauses, onward))
 	return score
@@ -326,7 +330,7 @@ func (c ruleCues) keeps(clauses [][]string, low, cue, single string) bool {
 	return slices.ContainsFunc(clauses, func(ws []string) bool {
 		clause := from(low, ws)
 		return c.Has(clause, cue) && !c.Has(clause, single)
-	})
+	}) || c.Front(low, cue) > 0 && !c.Has(low, single)
 }
 
 // from returns a text from the clause on.
@@ -334,13 +338,13 @@ func from(low string, clause []string) string {
 	return low[max(0, strings.Index(low, strings.Join(clause[:min(2, len(clause))], " "))):]
 }
 
-// holdsFor reports whether an order to leave something as it is is followed by its reason: a clause that
-// orders nothing and tells of no past.
-func (c ruleCues) holdsFor(clauses [][]string) bool {
-	i := slices.IndexFunc(clauses, func(ws []string) bool { return c.Front(strings.Join(ws, " "), "rule-hold") > 0 })
+// backed reports whether the first clause that is so is followed by its reason: a clause that orders
+// nothing and tells of no past.
+func (c ruleCues) backed(clauses [][]string, is func(clause []string) bool) bool {
+	i := slices.IndexFunc(clauses, is)
 	return i >= 0 && slices.ContainsFunc(clauses[i+1:], func(ws []string) bool {
 		clause := strings.Join(ws, " ")
-		return len(ws) > 2 && !beginsWithVerb([][]string{ws}) && c.Front(clause, "rule-form", "rule-forbid", "rule-imperative", "order-lead") == 0 && !c.Has(clause, "rule-past")
+		return len(ws) > 2 && !lang.Is(ws[0], "negation-word") && !beginsWithVerb([][]string{ws}) && c.Front(clause, "rule-form", "rule-forbid", "rule-imperative", "order-lead") == 0 && !c.Has(clause, "rule-past")
 	})
 }
 
