@@ -288,8 +288,8 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(2, place)
 	score.add(1, here && !place)
 	score.add(1, form && !orders)
-	says := !keeps && (form || kind || habit || place || here)
-	score.add(1, says && (bans || !has("rule-definite")) && c.Front(said, "rule-because") == 0 && (backed || has("rule-because")))
+	says := !keeps && (bans || kind || habit || place || here)
+	score.add(1, says && (bans || !has("rule-definite")) && c.Front(said, "rule-because") == 0 && !strings.Contains(said, ": ") && (backed || has("rule-because")))
 	score.add(2, says && has("rule-slip"))
 	score.add(2, custom)
 	score.add(1, custom && has("rule-means"))
@@ -344,7 +344,7 @@ func (c ruleCues) backed(clauses [][]string, is func(clause []string) bool) bool
 	i := slices.IndexFunc(clauses, is)
 	return i >= 0 && slices.ContainsFunc(clauses[i+1:], func(ws []string) bool {
 		clause := strings.Join(ws, " ")
-		return len(ws) > 2 && !lang.Is(ws[0], "negation-word") && !beginsWithVerb([][]string{ws}) && c.Front(clause, "rule-form", "rule-forbid", "rule-imperative", "order-lead") == 0 && !c.Has(clause, "rule-past")
+		return len(ws) > 2 && !lang.Is(ws[0], "negation-word", "conjunction", "list-and") && !beginsWithVerb([][]string{ws}) && c.Front(clause, "rule-form", "rule-forbid", "rule-imperative", "order-lead") == 0 && !c.Has(clause, "rule-past")
 	})
 }
 

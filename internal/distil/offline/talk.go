@@ -47,8 +47,8 @@ func (t *turn) settled() []memory.Observation {
 			delete(pasted, w)
 		}
 	}
-	said := sentencesOf(withoutRepeats(parts))
 	ruled := strings.Join(collect.Map(t.request.rules, func(r rule) string { return r.content }), " ")
+	said := sentencesOf(withoutRepeats(parts, ruled))
 	if said == "" || shareOf(rareWords(said), pasted) > 0.5 || repeated(said, ruled) > 0.9 {
 		return nil
 	}
@@ -126,12 +126,17 @@ func (t *turn) orders() (parts []string) {
 func isOrder(s string) bool {
 	_, behind, _ := strings.Cut(s, ", ")
 	_, named, _ := strings.Cut(s, ": ")
-	return tellsUnspaced(s) && lang.Has(s, "rule-form") || slices.ContainsFunc([]string{s, behind, named}, func(s string) bool {
+	return tellsUnspaced(s) && lang.Has(s, "rule-form") || chooses(s) || slices.ContainsFunc([]string{s, behind, named}, func(s string) bool {
 		for again := true; again && !lang.Begins(s, "order"); {
 			s, again = lang.Cut(s, "order-lead", "rule-opening", "rule-please", "rule-also")
 		}
-		return lang.Begins(s, "order")
+		return chooses(s) || lang.Begins(s, "order")
 	})
+}
+
+// chooses reports whether a sentence of the user announces what was chosen: "we go with Redis", "sessions then".
+func chooses(s string) bool {
+	return lang.Begins(s, "chooses") && !lang.Is(strings.ToLower(firstWord(s)), "opening", "interjection")
 }
 
 // closing returns how the agent says again what the user has ordered, or what the user only
@@ -175,10 +180,10 @@ func (t *turn) laidDown(ordered bool) (parts []string) {
 	return parts
 }
 
-// withoutRepeats returns the statements of which none before them says most.
-func withoutRepeats(parts []string) (fresh []string) {
-	for _, s := range parts {
-		if !slices.ContainsFunc(fresh, func(said string) bool { return repeated(s, said) >= 0.7 }) {
+// withoutRepeats returns the statements of which none before them says most, and behind the first nor ruled.
+func withoutRepeats(parts []string, ruled string) (fresh []string) {
+	for i, s := range parts {
+		if (i == 0 || repeated(s, ruled) < 0.7) && !slices.ContainsFunc(fresh, func(said string) bool { return repeated(s, said) >= 0.7 }) {
 			fresh = append(fresh, s)
 		}
 	}
