@@ -88,7 +88,7 @@ func ruleContent(s string) string {
 	if head, tail, ok := strings.Cut(s, ", "); ok && intentOf(firstWord(head)) != 0 && len(words(tail)) >= 5 && !beginsRule(head) && lang.Has(tail, "rule-norm") {
 		s = tail
 	}
-	return shown(capital(strings.TrimRight(s, ".!。！ ")), maxRule)
+	return shown(capital(strings.TrimRight(s, ".!?。！？ ")), maxRule)
 }
 
 // withoutNotice drops what only draws attention to a rule and words of courtesy: "Before
@@ -257,6 +257,10 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	has := func(cues ...string) bool { return c.Has(said, cues...) }
 	label, onward, place, here := has("rule-label"), has("rule-onward"), has("rule-place"), has("rule-here")
 	lasting := onward || has("rule-lasting")
+	wish, wishes := c.Cut(said, "rule-request")
+	if wishes = wishes && (c.Front(wish, "rule-adverb") > 0 || c.Has(wish, "rule-label", "rule-lasting", "rule-onward")); wishes {
+		said = strings.TrimRight(wish, "? ")
+	}
 	if asks(strings.TrimRight(said, " \")")) && !has("rule-tag") || lang.Has(said, "rule-question") || !label && c.Front(said, "rule-ask") > 0 {
 		return 0
 	}
@@ -274,10 +278,10 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	norm := has("rule-norm")
 	form := norm || c.begins(clauses, "rule-form") || !c.Knows("rule-adverb") && has("rule-form") || lasting && beginsWithVerb(clauses)
 	bans := c.begins(clauses, "rule-forbid") || has("rule-please") && has("rule-forbid")
-	backed := c.backed(clauses, func(ws []string) bool { return !bans || c.Front(strings.Join(ws, " "), "rule-form", "rule-forbid") > 0 })
-	keeps := occasion || c.keeps(clauses, said, "rule-keep", "rule-single") || has("rule-ban") || c.backed(clauses, func(ws []string) bool { return c.Front(strings.Join(ws, " "), "rule-hold") > 0 }) || onward && has("rule-permits") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
+	backed := c.backed(clauses, func(ws []string) bool { return len(ws) > 2 && (!bans || c.Front(strings.Join(ws, " "), "rule-form", "rule-forbid") > 0) })
+	keeps := occasion || c.keeps(clauses, said, "rule-taste", "rule-passing") || c.keeps(clauses, said, "rule-keep", "rule-single") || has("rule-ban") || c.backed(clauses, func(ws []string) bool { return c.Front(strings.Join(ws, " "), "rule-hold") > 0 }) || onward && has("rule-permits") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
 	work := has("rule-work") && !has("rule-single", "rule-definite")
-	needs := c.Has(text.Before(thing, ","), "rule-need") && c.Has(head, "rule-work") || (lasting || place) && work && has("rule-need")
+	needs := c.Has(text.Before(thing, ","), "rule-need") && c.Has(head, "rule-work", "rule-plural") || (lasting || place) && work && has("rule-need")
 	contrast := c.Has(about, "rule-contrast") && (form && !bans || kind || habit || custom || place || here)
 
 	score := points(0)
@@ -306,7 +310,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(-2, has("rule-hedge", "rule-supposed"))
 	score.add(-3, !onward && (has("rule-once") || !keeps && has("rule-nothing")))
 	score.add(-3, !orders && !label && !announced && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
-	score.add(-6, !label && (!occasion && has("rule-quote") || lang.Has(said, "rule-choice")) || has("rule-bug"))
+	score.add(-6, !label && (!occasion && has("rule-quote") || lang.Has(said, "rule-choice")) || has("rule-bug") || !keeps && has("rule-errand"))
 	score.add(-2, !keeps && !orders && !place && !has("rule-when") && len(clauses) > 1 && beginsWithVerb(clauses[1:]))
 	score.add(-3, !keeps && !place && c.pointsBack(clauses, onward))
 	return score
@@ -317,7 +321,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 func (c ruleCues) kind(clauses [][]string, said string) (head, rest string) {
 	for _, ws := range clauses {
 		head = strings.Join(ws[:min(len(ws), 5)], " ")
-		if c.Front(head, "rule-all") > 0 || c.Knows("rule-adverb") && len(ws) > 2 && c.Has(head, "rule-work") && c.Front(head, "rule-report", "rule-form", "rule-habit", "rule-imperative") == 0 && (intentOf(ws[0]) == 0 || c.Front(head, "rule-work") > len(ws[0])) {
+		if c.Front(head, "rule-all") > 0 || c.Knows("rule-adverb") && len(ws) > 2 && c.Has(head, "rule-work", "rule-plural") && c.Front(head, "rule-report", "rule-form", "rule-habit", "rule-imperative") == 0 && (intentOf(ws[0]) == 0 || c.Front(head, "rule-work") > len(ws[0])) {
 			return head, from(said, ws)
 		}
 	}
@@ -428,7 +432,11 @@ func (c ruleCues) adverb(clauses [][]string, placed bool) (orders, describes boo
 func (c ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 	for _, ws := range clauses {
 		if slices.ContainsFunc(ws[:min(len(ws), 2)], func(w string) bool { return c.Is(w, "rule-adverb") }) || c.begins([][]string{ws}, "rule-form") {
-			return slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.Is(w, "rule-pronoun") && (!onward || !c.Is(w, "rule-nothing")) })
+			near := min(len(ws), 4)
+			if near < len(ws) && strings.HasSuffix(ws[2], "s") {
+				near-- // "comments that repeat the code"
+			}
+			return slices.ContainsFunc(ws[1:near], func(w string) bool { return c.Is(w, "rule-pronoun") && (!onward || !c.Is(w, "rule-nothing")) })
 		}
 	}
 	return false
