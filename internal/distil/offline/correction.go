@@ -189,10 +189,8 @@ func (t *turn) tookBack(earlier []memory.Observation) []memory.Observation {
 // retracts reports whether the turn takes back a finding or an assumed cause that its own
 // session stored earlier: in a sentence that says so and has the names of its title.
 func (r *reversals) retracts(old *memory.Observation) bool {
-	if old.Session != r.turn.session || old.Type != memory.TypeDiscovery && old.Type != memory.TypeDecision {
-		return false
-	}
-	return slices.ContainsFunc(r.said, func(s string) bool { return lang.Has(s, "disprove") && namesOf(old.Title, s) })
+	return old.Session == r.turn.session && (old.Type == memory.TypeDiscovery || old.Type == memory.TypeDecision) &&
+		slices.ContainsFunc(r.said, func(s string) bool { return lang.Has(s, "disprove") && namesOf(old.Title, s) })
 }
 
 // disproves reports whether an earlier record is the finding of the turn before, to which the user

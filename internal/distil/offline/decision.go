@@ -41,9 +41,7 @@ func decisionTitle(q *toolcall.Question) string {
 	answer := strings.TrimRight(plain(q.Answer), ". ")
 	first := strings.TrimRight(text.Before(strings.ToLower(answer), " "), ",.!")
 	switch {
-	case answer == "" || asks(answer):
-		return ""
-	case lang.Is(first, "yes-no") && lang.Has(q.Text, "errand"):
+	case answer == "" || asks(answer) || lang.Is(first, "yes-no") && lang.Has(q.Text, "errand"):
 		return ""
 	case lang.Is(first, "yes-no"):
 		return shown(plain(q.Text)+" "+capital(answer), maxTitle)

@@ -118,17 +118,16 @@ func (e *episode) outlived(c *check) bool {
 // excuses reports whether the agent says of all tests that failed in c that it is not the
 // work's fault; false if no test is known.
 func (t *turn) excuses(c *check) bool {
-	for _, name := range c.failure.Tests {
-		excused := false
+	blames := func(name string) bool {
 		for i, s := range t.message {
 			near := t.message[i:min(i+2, len(t.message))]
-			excused = excused || mentions(s.text, name) && slices.ContainsFunc(near, func(s sentence) bool { return lang.Has(s.text, "excuse") })
+			if mentions(s.text, name) && slices.ContainsFunc(near, func(s sentence) bool { return lang.Has(s.text, "excuse") }) {
+				return false
+			}
 		}
-		if !excused {
-			return false
-		}
+		return true
 	}
-	return len(c.failure.Tests) > 0
+	return len(c.failure.Tests) > 0 && !slices.ContainsFunc(c.failure.Tests, blames)
 }
 
 // failing returns the verb for an open failure: a record that is made while the turn goes

@@ -76,12 +76,6 @@ func (d *Distiller) Distil(ctx context.Context, batch memory.Batch) (memory.Outc
 // repeats reports whether an observation says what another one has said already: the first of known
 // with its title and type modified all the files that it modified.
 func repeats(o memory.Observation, known []memory.Observation) bool {
-	for i := range known {
-		if known[i].Title != o.Title || known[i].Type != o.Type {
-			continue
-		}
-		old := known[i].FilesIn(memory.FileModified)
-		return !slices.ContainsFunc(o.FilesIn(memory.FileModified), func(p string) bool { return !slices.Contains(old, p) })
-	}
-	return false
+	i := slices.IndexFunc(known, func(old memory.Observation) bool { return old.Title == o.Title && old.Type == o.Type })
+	return i >= 0 && !slices.ContainsFunc(o.FilesIn(memory.FileModified), func(p string) bool { return !slices.Contains(known[i].FilesIn(memory.FileModified), p) })
 }

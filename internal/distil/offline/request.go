@@ -129,11 +129,8 @@ func isName(prompt, word string) bool {
 func bestClause(prompt string) string {
 	best, bestScore := "", points(2)
 	for _, s := range sentences(prompt) {
-		candidates := []string{s.text}
-		if _, tail, ok := strings.Cut(s.text, ": "); ok {
-			candidates = append(candidates, tail)
-		}
-		for _, c := range candidates {
+		_, tail, _ := strings.Cut(s.text, ": ")
+		for _, c := range []string{s.text, tail} {
 			c = trimClause(c)
 			if score := clauseScore(c); score > bestScore {
 				best, bestScore = c, score

@@ -15,7 +15,7 @@ import (
 
 const (
 	// maxRule is the longest content of a rule, in characters.
-	maxRule = 200
+	maxRule = 160
 	// maxRules bounds the rules that are taken from one prompt.
 	maxRules = 5
 	// ruleScore is what a sentence has to reach to be a rule, pastedScore in a prompt of
@@ -65,7 +65,8 @@ func rulesOf(prompt string) []rule {
 			listed := announced && (u.item || !u.begins)
 			head, tail := cues.leadIn(u.text)
 			announced = listed || head != ""
-			if len(out) == maxRules || !tells(tail) || cues.score(u, listed) < least {
+			foreign := !cues.Has(u.text, "rule-tongue") && (cues.Code != "en" || lang.Has(u.text, "rule-tongue")) // in no known language it counts as English
+			if len(out) == maxRules || !tells(tail) || foreign || cues.score(u, listed) < least {
 				continue
 			}
 			content := ruleContent(tail)
@@ -250,24 +251,17 @@ func (c ruleCues) leadIn(s string) (head, tail string) {
 // at a place, for a kind of thing, for what work is made of). announced says that a text before it began a
 // list of rules.
 func (c ruleCues) score(u utterance, announced bool) points {
-	if !c.Has(u.text, "rule-tongue") && (c.Code != "en" || lang.Has(u.text, "rule-tongue")) { // a text in no known language counts as English
+	said := c.statement(u.text)
+	if said == "" {
 		return 0
 	}
-	said := strings.Join(strings.Fields(strings.ToLower(quotation.ReplaceAllLiteralString(u.text, " quoted"))), " ") // a word without meaning
 	has := func(cues ...string) bool { return c.Has(said, cues...) }
 	label, onward, place, here := has("rule-label"), has("rule-onward"), has("rule-place"), has("rule-here")
 	lasting := onward || has("rule-lasting")
-	wish, wishes := c.Cut(said, "rule-request")
-	if wishes = wishes && (c.Front(wish, "rule-adverb") > 0 || c.Has(wish, "rule-label", "rule-lasting", "rule-onward")); wishes {
-		said = strings.TrimRight(wish, "? ")
-	}
-	if asks(strings.TrimRight(said, " \")")) && !has("rule-tag") || lang.Has(said, "rule-question") || !label && c.Front(said, "rule-ask") > 0 {
-		return 0
-	}
 	clauses := c.clauses(said)
 	head, thing := c.kind(clauses, said)
 	kind, about := thing != "", cmp.Or(thing, said)
-	habit := c.begins(clauses, "rule-habit") && !has("rule-lack")
+	habit := c.begins(clauses, "rule-habit", "rule-lack")
 	told := about
 	if place || habit || kind { // what follows may be the rule's reason
 		told = text.Before(about, ",")
@@ -277,8 +271,10 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	orders, describes := c.adverb(clauses, (place || here) && !broken)
 	norm := has("rule-norm")
 	form := norm || c.begins(clauses, "rule-form") || !c.Knows("rule-adverb") && has("rule-form") || lasting && beginsWithVerb(clauses)
-	bans := c.begins(clauses, "rule-forbid") || has("rule-please") && has("rule-forbid")
-	backed := c.backed(clauses, func(ws []string) bool { return len(ws) > 2 && (!bans || c.Front(strings.Join(ws, " "), "rule-form", "rule-forbid") > 0) })
+	bans := c.begins(clauses, "rule-forbid")
+	backed := c.backed(clauses, func(ws []string) bool {
+		return len(ws) > 2 && (!bans || c.Front(strings.Join(ws, " "), "rule-form", "rule-forbid") > 0)
+	})
 	keeps := occasion || c.keeps(clauses, said, "rule-taste", "rule-passing") || c.keeps(clauses, said, "rule-keep", "rule-single") || has("rule-ban") || c.backed(clauses, func(ws []string) bool { return c.Front(strings.Join(ws, " "), "rule-hold") > 0 }) || onward && has("rule-permits") || has("rule-reach") && c.Front(said, "rule-reach", "rule-report") == 0 && intentOf(firstWord(said)) == 0
 	work := has("rule-work") && !has("rule-single", "rule-definite")
 	needs := c.Has(text.Before(thing, ","), "rule-need") && c.Has(head, "rule-work", "rule-plural") || (lasting || place) && work && has("rule-need")
@@ -292,11 +288,10 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(2, place)
 	score.add(1, here && !place)
 	score.add(1, form && !orders)
-	says := !keeps && (bans || kind || habit || place || here)
-	score.add(1, says && (bans || !has("rule-definite")) && c.Front(said, "rule-because") == 0 && !strings.Contains(said, ": ") && (backed || has("rule-because")))
+	says := !keeps && !beginsWithVerb(clauses[:min(len(clauses), 1)]) && (bans || kind || habit || place || here)
+	score.add(1, says && (bans || !has("rule-definite") && !strings.Contains(said, "()")) && c.Front(said, "rule-because") == 0 && !strings.Contains(said, ": ") && (backed || has("rule-because")))
 	score.add(2, says && has("rule-slip"))
 	score.add(2, custom)
-	score.add(1, custom && has("rule-means"))
 	score.add(1, habit)
 	score.add(1, needs && !norm)
 	score.add(1, contrast)
@@ -314,6 +309,19 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(-2, !keeps && !orders && !place && !has("rule-when") && len(clauses) > 1 && beginsWithVerb(clauses[1:]))
 	score.add(-3, !keeps && !place && c.pointsBack(clauses, onward))
 	return score
+}
+
+// statement returns what a text states, in lower case and without what it quotes: of a question
+// only what it asks for good, else "".
+func (c ruleCues) statement(s string) string {
+	said := strings.Join(strings.Fields(strings.ToLower(quotation.ReplaceAllLiteralString(s, " quoted"))), " ") // a word without meaning
+	if wish, ok := c.Cut(said, "rule-request"); ok && (c.Front(wish, "rule-adverb") > 0 || c.Has(wish, "rule-label", "rule-lasting", "rule-onward")) {
+		said = strings.TrimRight(wish, "? ")
+	}
+	if asks(strings.TrimRight(said, " \")")) && !c.Has(said, "rule-tag") || lang.Has(said, "rule-question") || !c.Has(said, "rule-label") && c.Front(said, "rule-ask") > 0 {
+		return ""
+	}
+	return said
 }
 
 // kind returns how a clause begins that begins with a kind of thing, every one of it or what work is made
@@ -377,12 +385,13 @@ func (c ruleCues) clauses(low string) [][]string {
 	return out
 }
 
-// begins reports whether one of the clauses begins with a phrase of the cue and goes on.
-func (c ruleCues) begins(clauses [][]string, cue string) bool {
+// begins reports whether one of the clauses begins with a phrase of the cue and goes on, and has none of those
+// that speak against it.
+func (c ruleCues) begins(clauses [][]string, cue string, against ...string) bool {
 	return slices.ContainsFunc(clauses, func(ws []string) bool {
 		clause := strings.Join(ws, " ")
 		_, ok := c.Cut(clause, cue)
-		return ok || !c.Knows("rule-adverb") && c.Front(clause, cue) > 0
+		return (ok || !c.Knows("rule-adverb") && c.Front(clause, cue) > 0) && !c.Has(clause, against...)
 	})
 }
 
@@ -432,11 +441,7 @@ func (c ruleCues) adverb(clauses [][]string, placed bool) (orders, describes boo
 func (c ruleCues) pointsBack(clauses [][]string, onward bool) bool {
 	for _, ws := range clauses {
 		if slices.ContainsFunc(ws[:min(len(ws), 2)], func(w string) bool { return c.Is(w, "rule-adverb") }) || c.begins([][]string{ws}, "rule-form") {
-			near := min(len(ws), 4)
-			if near < len(ws) && strings.HasSuffix(ws[2], "s") {
-				near-- // "comments that repeat the code"
-			}
-			return slices.ContainsFunc(ws[1:near], func(w string) bool { return c.Is(w, "rule-pronoun") && (!onward || !c.Is(w, "rule-nothing")) })
+			return slices.ContainsFunc(ws[1:min(len(ws), 4)], func(w string) bool { return c.Is(w, "rule-pronoun") && (!onward || !c.Is(w, "rule-nothing")) })
 		}
 	}
 	return false

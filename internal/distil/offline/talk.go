@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -42,11 +43,8 @@ func (t *turn) settled() []memory.Observation {
 		}
 	}
 	pasted := rareWords(t.request.text)
-	for _, u := range t.request.said {
-		for w := range rareWords(u.text) {
-			delete(pasted, w)
-		}
-	}
+	typed := rareWords(strings.Join(collect.Map(t.request.said, func(u utterance) string { return u.text }), " "))
+	maps.DeleteFunc(pasted, func(w string, _ bool) bool { return typed[w] })
 	ruled := strings.Join(collect.Map(t.request.rules, func(r rule) string { return r.content }), " ")
 	said := sentencesOf(withoutRepeats(parts, ruled))
 	if said == "" || shareOf(rareWords(said), pasted) > 0.5 || repeated(said, ruled) > 0.9 {
@@ -122,8 +120,11 @@ func (t *turn) orders() (parts []string) {
 }
 
 // isOrder reports whether a sentence of the user says what is to be, at its beginning or behind
-// the clause that says where.
+// the clause that says where, or announces what was chosen: "sessions then", "we go with Redis".
 func isOrder(s string) bool {
+	chooses := func(s string) bool {
+		return lang.Begins(s, "chooses") && !lang.Is(firstWord(s), "opening", "interjection")
+	}
 	_, behind, _ := strings.Cut(s, ", ")
 	_, named, _ := strings.Cut(s, ": ")
 	return tellsUnspaced(s) && lang.Has(s, "rule-form") || chooses(s) || slices.ContainsFunc([]string{s, behind, named}, func(s string) bool {
@@ -132,11 +133,6 @@ func isOrder(s string) bool {
 		}
 		return chooses(s) || lang.Begins(s, "order")
 	})
-}
-
-// chooses reports whether a sentence of the user announces what was chosen: "we go with Redis", "sessions then".
-func chooses(s string) bool {
-	return lang.Begins(s, "chooses") && !lang.Is(strings.ToLower(firstWord(s)), "opening", "interjection")
 }
 
 // closing returns how the agent says again what the user has ordered, or what the user only
@@ -183,7 +179,7 @@ func (t *turn) laidDown(ordered bool) (parts []string) {
 // withoutRepeats returns the statements of which none before them says most, and behind the first nor ruled.
 func withoutRepeats(parts []string, ruled string) (fresh []string) {
 	for i, s := range parts {
-		if (i == 0 || repeated(s, ruled) < 0.7) && !slices.ContainsFunc(fresh, func(said string) bool { return repeated(s, said) >= 0.7 }) {
+		if (i == 0 || repeated(s, ruled) < 0.6) && !slices.ContainsFunc(fresh, func(said string) bool { return repeated(s, said) >= 0.6 }) {
 			fresh = append(fresh, s)
 		}
 	}
