@@ -289,7 +289,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(1, here && !place)
 	score.add(1, form && !orders)
 	says := !keeps && !beginsWithVerb(clauses[:min(len(clauses), 1)]) && (bans || kind || habit || place || here)
-	score.add(1, says && (bans || !has("rule-definite") && !strings.Contains(said, "()")) && c.Front(said, "rule-because") == 0 && !strings.Contains(said, ": ") && (backed || has("rule-because")))
+	score.add(1, says && (bans || !has("rule-definite") && !strings.Contains(said, "()")) && c.Front(said, "rule-because") == 0 && !strings.Contains(said, ": ") && (backed && (bans || !norm) || has("rule-because")))
 	score.add(2, says && has("rule-slip"))
 	score.add(2, custom)
 	score.add(1, habit)
@@ -305,7 +305,7 @@ func (c ruleCues) score(u utterance, announced bool) points {
 	score.add(-2, has("rule-hedge", "rule-supposed"))
 	score.add(-3, !onward && (has("rule-once") || !keeps && has("rule-nothing")))
 	score.add(-3, !orders && !label && !announced && (broken || describes && !keeps && !habit && (!kind || !needs && !place && !here)))
-	score.add(-6, !label && (!occasion && has("rule-quote") || lang.Has(said, "rule-choice")) || has("rule-bug") || !keeps && has("rule-errand"))
+	score.add(-6, !label && (!occasion && has("rule-quote") || lang.Has(said, "rule-choice")) || has("rule-bug") || has("rule-errand") && (!keeps || !has("rule-forbid")))
 	score.add(-2, !keeps && !orders && !place && !has("rule-when") && len(clauses) > 1 && beginsWithVerb(clauses[1:]))
 	score.add(-3, !keeps && !place && c.pointsBack(clauses, onward))
 	return score
@@ -356,7 +356,7 @@ func (c ruleCues) backed(clauses [][]string, is func(clause []string) bool) bool
 	i := slices.IndexFunc(clauses, is)
 	return i >= 0 && slices.ContainsFunc(clauses[i+1:], func(ws []string) bool {
 		clause := strings.Join(ws, " ")
-		return len(ws) > 2 && !lang.Is(ws[0], "negation-word", "conjunction", "list-and") && !beginsWithVerb([][]string{ws}) && c.Front(clause, "rule-form", "rule-forbid", "rule-imperative", "order-lead") == 0 && !c.Has(clause, "rule-past")
+		return len(ws) > 2 && !lang.Is(ws[0], "negation-word", "conjunction", "list-and") && !beginsWithVerb([][]string{ws}) && c.Front(clause, "rule-form", "rule-forbid", "rule-imperative", "rule-ask", "order-lead") == 0 && !c.Has(clause, "rule-past")
 	})
 }
 
