@@ -136,15 +136,22 @@ func (s *Server) Begin() {
 	}
 }
 
-// Stop ends the server by a signal: SIGQUIT is a crash, after which it recovers from its log.
+// Stop ends the server by a signal: SIGQUIT is a crash, after which it recovers from its log. With SIGSTOP it stays, and answers no more.
 func (s *Server) Stop(signal syscall.Signal) {
 	if s.process == nil {
+		return
+	}
+	if signal == syscall.SIGSTOP {
+		s.check(s.process.Process.Signal(signal))
 		return
 	}
 	_ = s.process.Process.Signal(signal) // it may have ended
 	_ = s.process.Wait()                 // how it ended is asked for
 	s.process = nil
 }
+
+// Continue has a server go on that was stopped by SIGSTOP.
+func (s *Server) Continue() { s.check(s.process.Process.Signal(syscall.SIGCONT)) }
 
 // Address is that of a role on the socket.
 func (s *Server) Address(role string) string {
@@ -173,6 +180,18 @@ func (s *Server) Team(members ...string) {
 	s.Exec("boss", "CREATE ROLE carol_reads LOGIN IN ROLE claude_mem_reader")
 	if _, _, err := team.Init(context.Background(), s.Address("boss")); err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+// Own gives files of the server's directory to its user, for nobody else to read.
+func (s *Server) Own(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		path := filepath.Join(s.Dir, name)
+		s.check(os.Chmod(path, 0o600))
+		if s.cred != nil {
+			s.check(os.Chown(path, int(s.cred.Uid), int(s.cred.Gid)))
+		}
 	}
 }
 

@@ -541,18 +541,27 @@ func (s *Care) ShareAnew(ctx context.Context) error {
 }
 
 // Versions returns the earlier texts of an observation that the devices have, the last one first, each as
-// its portable form.
+// its portable form; then those that a team has.
 func (s *Care) Versions(ctx context.Context, id memory.ObservationID) (list []memory.Version, err error) {
 	defer db.Wrap(&err, "list versions")
-	states, err := db.Column[string](ctx, s.Reader, "SELECT state FROM shared_records "+whereRow, "observation", int64(id))
-	if err != nil || len(states) == 0 {
-		return nil, err
+	for _, table := range []string{"shared_records", "team_records"} {
+		states, err := db.Column[string](ctx, s.Reader, "SELECT state FROM "+table+" INDEXED BY "+table+"_row WHERE kind = 'observation' AND id = ?", int64(id))
+		if err != nil {
+			return nil, err
+		}
+		for _, state := range states {
+			var r sharedRow
+			if err := r.read(state); err != nil {
+				return nil, err
+			}
+			found, err := versionsOf(r.Versions)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, found...)
+		}
 	}
-	var r sharedRow
-	if err := r.read(states[0]); err != nil {
-		return nil, err
-	}
-	return versionsOf(r.Versions)
+	return list, nil
 }
 
 // versionsOf returns texts of observations or learnings.
