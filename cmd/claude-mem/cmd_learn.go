@@ -48,7 +48,7 @@ func printLearning(p *print.Printer, l *api.Learning, withProject bool) {
 		retired = fmt.Sprintf("superseded by %d", l.SupersededBy)
 	}
 	about := print.Join(", ", fmt.Sprintf("%.0f%%", l.Confidence*100), print.If(l.TimesSeen > 1, fmt.Sprintf("seen %d times", l.TimesSeen)),
-		retired, print.If(l.Origin != "", "imported"), print.If(withProject, print.Line(l.Project, 60)))
+		retired, l.Origin.Source(), print.If(withProject, print.Line(l.Project, 60)))
 	p.Printf("%s\n", p.Style(print.Dim, " ("+about+")"))
 }
 

@@ -19,7 +19,7 @@ type Learning struct {
 	// Provenance says what it was drawn from, "" if unknown; it is never foreign.
 	Provenance Provenance `json:"provenance"`
 	Active     bool       `json:"active"`
-	// Origin is OriginImport for one of another memory, else "". Waiting says that it was in use
+	// Origin is OriginImport for one of another memory, the provenance of a member's for one of a team, else "". Waiting says that it was in use
 	// there, and is not here until a person approves it: makes it active.
 	Origin  Origin `json:"origin,omitempty"`
 	Waiting bool   `json:"waiting,omitempty"`

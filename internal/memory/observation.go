@@ -43,6 +43,14 @@ const (
 	OriginImport   Origin = "import"
 )
 
+// Source says whose a learning of that origin is: "imported", "from alice", "" for one of this memory.
+func (o Origin) Source() string {
+	if o == OriginImport {
+		return "imported"
+	}
+	return Provenance(o).Source()
+}
+
 // FileRole says what a session did with a file.
 type FileRole string
 

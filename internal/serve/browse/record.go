@@ -140,7 +140,7 @@ func paragraphsOf(h *api.Hit, now time.Time) (all sheet) {
 			all.say(warning, 0, e.Mark()+", which holds instead")
 		}
 		if o.Provenance.Foreign() {
-			all.say(warning, 0, "from outside: it was made of text from outside the project")
+			all.say(warning, 0, o.Provenance.Source()+": its text is not yours, nor of the project")
 		}
 		all.say(bold, 2, o.Type.Glyph()+" "+line(o.Title))
 		all.say(plain, 0, line(o.Subtitle))

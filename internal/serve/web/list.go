@@ -23,7 +23,7 @@ type row struct {
 	// Words are those of the record that were searched for.
 	Words   []string
 	Pinned  bool
-	Foreign bool
+	Foreign string
 	// Dated rows show the day too: they do not stand below its heading. Rows Within a turn leave out
 	// what the turn says.
 	Dated, Within bool
@@ -61,7 +61,7 @@ func rowOf(r api.TurnRecord) row {
 			out.Words = out.Why.Words
 		}
 		if o := r.Hit.Observation; o != nil && o.ObservationDetail != nil {
-			out.Pinned, out.Foreign = o.Pinned, o.Provenance.Foreign()
+			out.Pinned, out.Foreign = o.Pinned, o.Provenance.Source()
 		}
 	}
 	if out.Href = sessionHref(r.SessionDBID, r.PromptNumber); r.Kind == memory.RecordObservation {

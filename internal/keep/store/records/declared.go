@@ -144,7 +144,7 @@ func declareLearning(f *fields, l *memory.Learning, p *memory.PortableLearning) 
 	field(f, "created_at", inText, db.Plain, &l.CreatedAt, &p.CreatedAt)
 	field(f, "updated_at", inRest, db.Plain, &l.UpdatedAt, &p.UpdatedAt)
 	field(f, "provenance", inText, db.Plain, &l.Provenance, &p.Provenance)
-	readOnly(f, "iif(EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'learning' AND c.id = r.id), 'import', '')", db.Plain, &l.Origin, nil)
+	readOnly(f, "coalesce((SELECT iif(c.origin GLOB 'team:*', c.origin, 'import') FROM claims c WHERE c.kind = 'learning' AND c.id = r.id), '')", db.Plain, &l.Origin, nil)
 	readOnly(f, "EXISTS (SELECT 1 FROM claims c WHERE c.kind = 'learning' AND c.id = r.id AND c.waiting AND c.wanted)", db.Plain, &l.Waiting, nil)
 }
 
