@@ -203,7 +203,7 @@ func (s *Server) Grep(text string, tables bool) (found []string) {
 	}
 	s.check(filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // deleted meanwhile
+			return nil //nolint:nilerr // deleted meanwhile
 		}
 		if content, err := os.ReadFile(path); err == nil && strings.Contains(string(content), text) {
 			found = append(found, path)

@@ -159,8 +159,8 @@ func texts(args []any) (list [][]byte) {
 }
 
 // row is ask for a statement that returns one row of so many columns.
-func row(ctx context.Context, conn *pgconn.PgConn, columns int, statement string, args ...any) ([]string, error) {
-	rows, err := ask(ctx, conn, statement, args...)
+func row(ctx context.Context, conn *pgconn.PgConn, columns int, statement string) ([]string, error) {
+	rows, err := ask(ctx, conn, statement)
 	if err == nil && (len(rows) != 1 || len(rows[0]) != columns) {
 		err = memory.Errorf(memory.CodeUnavailable, "the team's server gives an answer of another form")
 	}

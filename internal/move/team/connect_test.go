@@ -69,7 +69,7 @@ func TestSchema(t *testing.T) {
 		{"carol_reads", share("p/open", "k5")},
 		{"carol_reads", `INSERT INTO claude_mem.member (seen) VALUES (1)`},
 		{"alice", `INSERT INTO claude_mem.record (kind, key, project, state) VALUES ('prompt', 'k6', 'p/open', '{}')`},
-		{"alice", fmt.Sprintf(`INSERT INTO claude_mem.record (kind, key, project, state) SELECT 'observation', 'k7', 'p/open', json_build_object('a', repeat('x', 300000))`)},
+		{"alice", `INSERT INTO claude_mem.record (kind, key, project, state) SELECT 'observation', 'k7', 'p/open', json_build_object('a', repeat('x', 300000))`},
 	} {
 		if err := tryAs(t, s, bad.role, bad.statement); err == nil {
 			t.Errorf("%s may: %s", bad.role, bad.statement)

@@ -179,8 +179,8 @@ func (s *teamSync) do(ctx context.Context, r api.TeamRequest) (answer api.TeamAn
 		if err := team.Identify(ctx, s.store, &o); err != nil {
 			return answer, err
 		}
-		drafts, err := s.store.TeamDrafts(ctx, o.Team(cfg), choice)
-		if err != nil {
+		var drafts []care.TeamDraft
+		if drafts, err = s.store.TeamDrafts(ctx, o.Team(cfg), choice); err != nil {
 			return answer, err
 		}
 		for i := range drafts {
