@@ -195,8 +195,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestHostile: a member writes rows by hand. They are refused and told, and change nothing of others.
-func TestHostile(t *testing.T) {
+// TestHostileMember: a member writes rows by hand. They are refused and told, and change nothing of others.
+func TestHostileMember(t *testing.T) {
 	s := postgres.Start(t)
 	s.Team("alice", "bob")
 	a, b := newMate(t, s, "alice"), newMate(t, s, "bob")
