@@ -96,7 +96,7 @@ func (s *syncing) whole(n int, name string) (bool, error) {
 	case err != nil && !errors.Is(err, openfile.ErrUnfit):
 		return false, memory.Errorf(memory.CodeStorage, "read a file of the folder: %w", err)
 	}
-	if o, err := open(s.cfg.current().secret(), content); err != nil || o.Device != s.own.Device || o.Number != n {
+	if o, changed := open(s.cfg.current().secret(), content); changed != nil || o.Device != s.own.Device || o.Number != n {
 		s.report.Refused = append(s.report.Refused, Refused{Name: name, Reason: "this file of this device was changed; its records are written anew"})
 		return false, nil
 	}

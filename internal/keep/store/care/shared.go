@@ -589,7 +589,7 @@ func (s *Care) Contested(ctx context.Context) (list []memory.Contested, err erro
 	list = []memory.Contested{}
 	for i := range rows {
 		current := rows[i].Fields[memory.FieldText]
-		others := collect.Keep(rows[i].Shared.Contested(), func(f memory.Field) bool { return f.Value != current.Value })
+		others := collect.Keep(rows[i].Contested(), func(f memory.Field) bool { return f.Value != current.Value })
 		texts, err := versionsOf(append(others, current))
 		if err != nil {
 			return nil, err
