@@ -27,7 +27,7 @@ const theirSettings = `{
 
 // maxInstalled bounds what an installation takes on disk, in bytes: both programs once
 // and the plugin's text files.
-const maxInstalled = 45e6
+const maxInstalled = 47e6
 
 // installed puts the plugin into the CLI of this home: the user has a marketplace and a
 // plugin already. First in and out again with nothing between, then in to stay.
