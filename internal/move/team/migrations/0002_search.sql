@@ -140,11 +140,11 @@ BEGIN
             expected := coalesce(expected, total) * held[i] / total;
             EXIT WHEN expected < most;
         END LOOP;
-        IF expected > 10 * most THEN -- too many to look at all
+        IF expected > 2 * most THEN -- too many to look at all
             every := '{}';
         END IF;
         newest := CASE WHEN rare = '{}' AND every = '{}' THEN most ELSE most / 5 END;
-        looked := least(100000, ceil(1.5 * newest * total / held[at]));
+        looked := least(20 * newest, ceil(1.5 * newest * total / held[at]));
     END IF;
     RETURN QUERY
     WITH candidate AS (
@@ -152,10 +152,11 @@ BEGIN
         (SELECT s.* FROM claude_mem.searched s WHERE s.words && rare AND s.audience + 0 = ANY (visible) LIMIT most)
         UNION ALL
         (SELECT s.* FROM (SELECT v, ARRAY(SELECT w # v FROM unnest(every) w) AS keys FROM unnest(visible) v WHERE every <> '{}') a
-            CROSS JOIN LATERAL (SELECT s.* FROM claude_mem.searched s WHERE s.words @> a.keys AND s.audience + 0 = a.v LIMIT 10 * most) s ORDER BY s.seq DESC LIMIT greatest(0, room - newest))
+            CROSS JOIN LATERAL (SELECT s.* FROM claude_mem.searched s WHERE s.words @> a.keys AND s.audience + 0 = a.v LIMIT 4 * most) s ORDER BY s.seq DESC LIMIT greatest(0, room - newest))
         UNION ALL
-        (SELECT s.* FROM claude_mem.frequency n CROSS JOIN LATERAL (SELECT s.* FROM claude_mem.searched s WHERE s.audience = n.word ORDER BY s.seq DESC LIMIT ceil(looked * n.records / total)) s
-            WHERE n.word = ANY (visible) AND s.words && ARRAY(SELECT w # s.audience FROM unnest(sought) w) ORDER BY s.seq DESC LIMIT newest)
+        (SELECT s.* FROM (SELECT n.word, n.records, ARRAY(SELECT w # n.word FROM unnest(sought) w) AS keys FROM claude_mem.frequency n WHERE n.word = ANY (visible) OFFSET 0) n
+            CROSS JOIN LATERAL (SELECT s.* FROM claude_mem.searched s WHERE s.audience = n.word ORDER BY s.seq DESC LIMIT ceil(looked * n.records / total)) s
+            WHERE s.words && n.keys ORDER BY s.seq DESC LIMIT newest)
     ), said AS MATERIALIZED (
         SELECT s.seq, s.code, (SELECT sum(w * CASE WHEN p <= s.title THEN 2::float8 WHEN p <= s.often THEN 1.5::float8 ELSE 1 END) FROM (
             SELECT w, array_position(s.words, h # s.audience) AS p FROM unnest(sought, weight) q (h, w) OFFSET 0) placed WHERE p IS NOT NULL) / (140 + cardinality(s.words)) AS words
