@@ -34,6 +34,8 @@ summary's.
 The flags are a strict filter: records that do not pass are never shown. With a filter
 and no query the newest come first. No worker is needed.
 
+--team searches all that your team shares, on its server, also what is not kept here.
+
 Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 3d, 2w.
 
 ` + print.GlyphLegend,
@@ -43,7 +45,11 @@ Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 
   claude-mem search 'parseToken AND NOT test' --all --explain`,
 	}
 	f := a.searchFlags(cmd)
+	team := a.teamFlag(cmd)
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
+		if *team {
+			return a.searchTeam(ctx, strings.Join(words, " "), f)
+		}
 		r, err := f.request(strings.Join(words, " "), a.Now())
 		if err != nil {
 			return err

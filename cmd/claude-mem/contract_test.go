@@ -378,6 +378,9 @@ var neverSeen = map[string]string{
 	"CostEstimate.output_tokens": "as provider", "CostEstimate.usd": "as provider", "CostEstimate.daily_cap": "as provider", "ImportedTranscripts.estimate": "as provider",
 	"Observation.claimed_origin": "nothing of another memory is imported", "Observation.claimed_pin": "likewise", "Learning.origin": "likewise", "Learning.waiting": "likewise",
 	"ImportedTranscripts.others": "TestPlan (history)", "ImportedRecords.wide": "export.txtar", "ImportedRecords.wide_taken": "a person has to say yes at a terminal",
+	"claude-mem search --team.query": "TestSearchTeam", "claude-mem search --team.limit": "likewise", "claude-mem search --team.results": "likewise",
+	"TeamFound.member": "likewise", "TeamFound.writer": "likewise", "TeamFound.project": "likewise", "TeamFound.kind": "likewise", "TeamFound.key": "likewise",
+	"TeamFound.title": "likewise", "TeamFound.text": "likewise", "TeamFound.created_at_epoch": "likewise", "TeamFound.score": "likewise",
 	"Observation.versions": "sync.txtar", "Version.device": "likewise", "Version.type": "likewise", "Version.title": "likewise", "Version.subtitle": "likewise", "Version.narrative": "likewise", "Version.facts": "likewise",
 	"Synced.sent": "likewise", "Synced.fault": "TestRekeyFault (devices)", "Synced.received": "likewise", "Synced.added": "likewise", "Synced.refused": "likewise", "Synced.words": "likewise", "RefusedFile.name": "likewise", "RefusedFile.reason": "likewise",
 	"TeamDone.sent": "team.txtar", "TeamDone.added": "likewise", "TeamDone.changed": "likewise", "TeamDone.erased": "likewise", "TeamDone.acted": "likewise", "TeamDone.refused": "likewise",
@@ -446,7 +449,7 @@ func TestContractIsComplete(t *testing.T) {
 	for _, tt := range contractCases {
 		checked = append(checked, tt.command)
 	}
-	there := map[string]bool{"claude-mem context --why": true}
+	there := map[string]bool{"claude-mem context --why": true, "claude-mem search --team": true}
 	for _, cmd := range allCommands(a.rootCommand()) {
 		if cmd.Flags().Lookup("json") == nil {
 			continue

@@ -243,6 +243,7 @@ func TestSearch(t *testing.T) {
 	if p50 > medianBar || p95 > slowBar {
 		t.Errorf("the bars are %v and %v", medianBar, slowBar)
 	}
+	b.whole(sorts, of)
 	b.plans(of)
 	if *rows <= 100_000 { // else it takes long to renumber the words
 		b.restrict()
@@ -256,6 +257,23 @@ func TestSearch(t *testing.T) {
 		}
 		t.Logf("with 200 restricted projects: p50 %v, p95 %v", quantile(all, 0.5), quantile(all, 0.95))
 	}
+}
+
+// whole times the searches as the command makes them: with the connection, its checks and the records.
+func (b *bench) whole(sorts []string, of map[string][]string) {
+	dir := b.TempDir()
+	_, err := team.Join(b.Context(), dir, b.Address("alice"))
+	b.must(err)
+	var took []time.Duration
+	for _, sort := range sorts {
+		for _, query := range of[sort][:20] {
+			begun := time.Now()
+			_, err := team.Search(b.Context(), dir, query, 10)
+			b.must(err)
+			took = append(took, time.Since(begun))
+		}
+	}
+	b.Logf("point 4: with connection and records p50 %v, p95 %v", quantile(took, 0.5), quantile(took, 0.95))
 }
 
 // restrict has half of the projects, and others without records, be seen by one member only.
