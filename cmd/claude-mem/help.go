@@ -84,7 +84,7 @@ func rootHelp(w io.Writer, root *cobra.Command) {
 		case groupHook: // people do not run them: their names do
 			fmt.Fprintf(&b, "%s %s\n", group.Title, strings.Join(names, ", "))
 		case groupSeldom:
-			half := (len(names) + 1) / 2
+			half := len(names) / 2
 			fmt.Fprintf(&b, "%s %s,\n  %s\n", group.Title, strings.Join(names[:half], ", "), strings.Join(names[half:], ", "))
 		default:
 			fmt.Fprintf(&b, "\n%s\n%s", group.Title, strings.Join(lines, ""))
