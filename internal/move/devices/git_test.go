@@ -237,13 +237,14 @@ func TestGitStrangers(t *testing.T) {
 	// Somebody changes a file in the branch, and adds others.
 	work := filepath.Join(t.TempDir(), "work")
 	gitOut(t, home, "clone", "--quiet", "--branch", "claude-mem", bare, work)
-	var changed string
-	for name, content := range contentOf(t, work) {
-		content[len(content)/2] ^= 1
-		a.must(os.WriteFile(filepath.Join(work, name), content, 0o600))
-		changed = name
-		break
+	changed, all := "", contentOf(t, work)
+	for name, content := range all { // the largest: one without records may be replaced by the next exchange
+		if len(content) > len(all[changed]) {
+			changed = name
+		}
 	}
+	all[changed][len(all[changed])/2] ^= 1
+	a.must(os.WriteFile(filepath.Join(work, changed), all[changed], 0o600))
 	for _, name := range []string{"README.md", "0bad.cm", "not ours.cm", ".gitattributes", "f/1.cm"} {
 		a.must(os.MkdirAll(filepath.Dir(filepath.Join(work, name)), 0o700))
 		a.must(os.WriteFile(filepath.Join(work, name), []byte("* filter=x\n"), 0o600))

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"claudemem/internal/memory"
 )
@@ -155,5 +156,26 @@ func TestTranscriptOfReceived(t *testing.T) {
 		if m.must(err); fmt.Sprint(known) != want {
 			t.Errorf("%s knows %v, want %s", m.dir, known, want)
 		}
+	}
+}
+
+// What supersedes a record is the same on all devices, though it was made on several and has had another ULID on each.
+func TestSupersededEverywhere(t *testing.T) {
+	a, b, c := newMachine(t, "a"), newMachine(t, "b"), newMachine(t, "c")
+	learn := func(m *machine, n int) {
+		_, err := m.store.AddLearning(t.Context(), memory.Learning{ProjectPath: m.project, Category: "gotcha", Content: fmt.Sprintf("Learning %d holds.", n), Confidence: 1})
+		m.must(err)
+	}
+	share(t, a, b, c)
+	learn(b, 0)
+	time.Sleep(2 * time.Millisecond) // a ULID of a later time
+	learn(a, 5)
+	learn(a, 0) // supersedes 5, by a ULID that is going to be that of b's
+	a.sync()
+	c.sync()
+	rounds(2, b, a, c)
+	same(t, a, b, c)
+	if !strings.Contains(c.canonical(), `"superseded_by"`) {
+		t.Errorf("nothing is superseded:\n%s", c.canonical())
 	}
 }

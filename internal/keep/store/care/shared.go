@@ -128,6 +128,12 @@ func splitShared(p *memory.Portable) (map[string]memory.FieldValue, error) {
 	return values, nil
 }
 
+// byField is the field that names what supersedes a record: by its key, since its ULID may be another one on another device.
+func byField(key string) (memory.FieldValue, error) {
+	text, err := db.Encode(map[string]string{"superseded_by": key})
+	return memory.FieldValue(text), err
+}
+
 // joinShared returns the record that fields make, without what names it and its session and project.
 func joinShared(kind string, fields map[string]memory.Field) (p memory.Portable, err error) {
 	all := map[string]json.RawMessage{}
@@ -214,8 +220,8 @@ type sharedRow struct {
 	hashes string
 	mine   bool
 	unsent int64
-	// unlinked is what supersedes the record and is not here yet.
-	unlinked memory.ULID
+	// unlinked is the key of what supersedes the record and is not here yet.
+	unlinked string
 	// apart says that another record of its session or project says the same here.
 	apart bool
 }
@@ -231,7 +237,7 @@ type storedShared struct {
 	Fields   map[string]memory.Field `json:"f,omitempty"`
 	Seen     map[string]int          `json:"seen,omitempty"`
 	Versions []memory.Field          `json:"versions,omitempty"`
-	Unlinked memory.ULID             `json:"unlinked,omitempty"`
+	Unlinked string                  `json:"unlinked,omitempty"`
 	Apart    bool                    `json:"apart,omitempty"`
 }
 

@@ -467,13 +467,21 @@ func (r *sharedRow) filled(ctx context.Context, q db.QueryOnly, record *sharedRe
 		}
 		state.Fields[name] = f
 	}
-	if r.unlinked != "" {
-		f := state.Fields[fieldBy]
-		text, err := db.Encode(map[string]memory.ULID{"superseded_by": r.unlinked})
+	by := r.unlinked
+	if id := superseding(&record.Portable); id != "" {
+		keys, err := db.Column[string](ctx, q, "SELECT k.key FROM "+tableOf(r.Kind)+" t JOIN shared_records k INDEXED BY shared_records_row ON k.kind = ? AND k.id = t.id WHERE t.ulid = ?", r.Kind, string(id))
 		if err != nil {
 			return nil, err
 		}
-		f.Value = memory.FieldValue(text)
+		if len(keys) > 0 {
+			by = keys[0]
+		}
+	}
+	if by != "" {
+		f := state.Fields[fieldBy]
+		if f.Value, err = byField(by); err != nil {
+			return nil, err
+		}
 		state.Fields[fieldBy] = f
 	}
 	if record.session == 0 {

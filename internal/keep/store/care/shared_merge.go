@@ -136,11 +136,16 @@ func PortableOf(r *memory.Shared) (memory.Portable, error) {
 	if seen != nil {
 		*seen = r.TimesSeen()
 	}
-	checked := p
-	if checked.SessionRef() != nil { // it is checked where the session is looked for
-		*checked.SessionRef() = r.ULID
+	if p.SessionRef() != nil { // it is checked where the session is looked for
+		*p.SessionRef() = r.ULID
 	}
-	return p, checked.Check()
+	by := superseding(&p) // a key
+	setSuperseding(&p, "")
+	if err = p.Check(); err == nil && len(by) > longestKey {
+		err = memory.Errorf(memory.CodeInvalid, "the name of what supersedes a record is too long")
+	}
+	setSuperseding(&p, by)
+	return p, err
 }
 
 // Redact replaces the texts of a state by what redact leaves of them. It is false if nothing is left.
@@ -234,6 +239,7 @@ func (m *merging) insert(in *memory.Shared) {
 	if err != nil {
 		return // CheckShared has said so
 	}
+	by := m.supersede(in.Kind, &p)
 	if m.home(in, &p) {
 		var outcome memory.Imported
 		if err := m.Attempt(func() { outcome = m.store(&p) }); err == nil {
@@ -254,9 +260,7 @@ func (m *merging) insert(in *memory.Shared) {
 	if row.id != 0 {
 		m.added++
 		m.rehash(row)
-		if by := superseding(&p); row.id != 0 && by != "" && m.Number("SELECT EXISTS (SELECT 1 FROM "+tableOf(in.Kind)+" WHERE ulid = ?)", string(by)) == 0 {
-			row.unlinked = by
-		}
+		row.unlinked = by
 	}
 	row.save(m.Tx)
 }
@@ -312,6 +316,29 @@ func superseding(p *memory.Portable) memory.ULID {
 	return ""
 }
 
+// supersede gives a record the ULID here of what supersedes it, which it has by its key. It returns the key of one that is not here.
+func (m *merging) supersede(kind string, p *memory.Portable) (missing string) {
+	key := superseding(p)
+	if key == "" {
+		return ""
+	}
+	var id memory.ULID
+	here := m.Find("SELECT t.ulid FROM shared_records k JOIN "+tableOf(kind)+" t ON t.id = k.id WHERE k.kind = ? AND k.key = ?", []any{kind, string(key)}, &id)
+	setSuperseding(p, id)
+	if here {
+		return ""
+	}
+	return string(key)
+}
+
+func setSuperseding(p *memory.Portable, by memory.ULID) {
+	if p.Observation != nil {
+		p.Observation.SupersededBy = by
+	} else if p.Learning != nil {
+		p.Learning.SupersededBy = by
+	}
+}
+
 // rehash sets the hashes of a row to those of its record as it is now.
 func (m *merging) rehash(row *sharedRow) {
 	found, err := readShared(context.Background(), m, row.Kind, []int64{row.id})
@@ -350,6 +377,7 @@ func (m *merging) update(row *sharedRow, in *memory.Shared) {
 		m.im.log.Warn("merge a record", "kind", row.Kind, "error", err)
 		return
 	}
+	by := m.supersede(row.Kind, &p)
 	renamed := merged.ULID != ours.ULID && m.Number("SELECT EXISTS (SELECT 1 FROM "+tableOf(row.Kind)+" WHERE ulid = ?)", string(merged.ULID)) == 0
 	if !renamed {
 		id, _, _ := naming(&p)
@@ -363,10 +391,7 @@ func (m *merging) update(row *sharedRow, in *memory.Shared) {
 			m.im.log.Warn("merge a record", "kind", row.Kind, "error", err)
 		}
 	}
-	row.Shared, row.unlinked = *merged, ""
-	if by := superseding(&p); by != "" && m.Number("SELECT EXISTS (SELECT 1 FROM "+tableOf(row.Kind)+" WHERE ulid = ?)", string(by)) == 0 {
-		row.unlinked = by
-	}
+	row.Shared, row.unlinked = *merged, by
 	m.rehash(row)
 	row.save(m.Tx)
 }
@@ -455,7 +480,9 @@ func (m *merging) link() {
 				r.save(m.Tx)
 			}
 		}
-		if r.unlinked == "" || m.Exec("UPDATE "+table+" SET superseded_by = (SELECT n.id FROM "+table+" n WHERE n.ulid = ?1 AND n.id <> ?2) WHERE id = ?2 AND EXISTS (SELECT 1 FROM "+table+" n WHERE n.ulid = ?1)", string(r.unlinked), r.id) == 0 {
+		by := int64(0)
+		if r.unlinked == "" || !m.Find("SELECT id FROM shared_records WHERE kind = ? AND key = ? AND id IS NOT NULL", []any{r.Kind, r.unlinked}, &by) ||
+			m.Exec("UPDATE "+table+" SET superseded_by = ?1 WHERE id = ?2 AND id <> ?1", by, r.id) == 0 {
 			continue
 		}
 		r.unlinked = ""
