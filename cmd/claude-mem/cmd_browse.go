@@ -37,7 +37,7 @@ colours off.
 		Example: "  claude-mem browse\n  claude-mem browse --project .\n  claude-mem browse type:bugfix rate limiter",
 	}
 	project := a.ProjectFlag(cmd, "", "a project's directory or name (default: all projects)")
-	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, words []string) error {
+	return a.InDataDir(cmd, func(ctx context.Context, dataDir string, words []string) error {
 		f := filter.Parse(strings.Join(words, " "))
 		if *project != "" {
 			named, err := a.ProjectNamed(*project)

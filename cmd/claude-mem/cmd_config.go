@@ -297,7 +297,6 @@ func (a *app) modeShowCommand() *cobra.Command {
 model. prompt_tokens estimates the tokens of these instructions in every call.`,
 		Example: "  claude-mem mode show code\n  claude-mem mode show research --prompt",
 	}
-	a.JSONFlag(cmd)
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.ModeChoices()))
 	prompt := cmd.Flags().Bool("prompt", false, "print the instructions for the model")
 	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
@@ -363,7 +362,6 @@ is 0 when the mode can be used and 2 when it cannot.`,
 
 		ValidArgsFunction: cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		file := given[0]
 		if !strings.ContainsAny(file, `/\.`) {

@@ -39,7 +39,6 @@ with -. Without such a record nothing is printed.`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return memory.Errorf(memory.CodeInvalid, "%w", err).WithHint("an error that begins with - goes behind --: claude-mem fix -- \"--- FAIL: …\"")
 	})
-	a.JSONFlag(cmd)
 	project := a.ProjectFlag(cmd, ".", "the project: a directory or name")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		where, err := a.ProjectNamed(*project)

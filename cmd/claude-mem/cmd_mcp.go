@@ -16,7 +16,7 @@ import (
 // mcpCommand returns the command `claude-mem mcp`: serve the memory to an agent over
 // MCP.
 func (a *app) mcpCommand() *cobra.Command {
-	return a.WithDataDir(&cobra.Command{
+	return a.InDataDir(&cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP",
 		Long: `Serve the memory as tools of the Model Context Protocol, on standard input and

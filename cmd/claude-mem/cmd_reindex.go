@@ -25,7 +25,6 @@ It is not needed in daily use: the index is updated with every record, and a dam
 index is rebuilt automatically.`,
 		Example: "  claude-mem reindex",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		started := a.Now()
 		report, end := a.Progress("Indexing", nil)

@@ -187,12 +187,17 @@ func (w *Worker) Devices(ctx context.Context, r api.DevicesRequest) (api.Devices
 const syncLimit = time.Hour
 
 // SyncDevices does what a request says of the devices, by the worker or as the worker. CodeNotFound if the memory is on one device.
-func SyncDevices(ctx context.Context, dataDir string, r api.DevicesRequest) (answer api.DevicesAnswer, err error) {
+func SyncDevices(ctx context.Context, dataDir string, r api.DevicesRequest) (api.DevicesAnswer, error) {
 	if _, err := devices.Load(dataDir); err != nil {
-		return answer, err
+		return api.DevicesAnswer{}, err
 	}
+	return asked(ctx, dataDir, api.DevicesPath, r, func(d *deviceSync) (api.DevicesAnswer, error) { return d.do(ctx, r, false) })
+}
+
+// asked asks the worker at a route for what a request says, or does it as the worker.
+func asked[Answer any](ctx context.Context, dataDir, path string, request any, do func(*deviceSync) (Answer, error)) (answer Answer, err error) {
 	if worker, _, missing := askPeer(ctx, dataDir); missing == nil {
-		err = worker.DoWithin(ctx, syncLimit, http.MethodPost, api.DevicesPath, r, &answer)
+		err = worker.DoWithin(ctx, syncLimit, http.MethodPost, path, request, &answer)
 		return answer, err
 	}
 	resolved, err := settings.LoadForWorker(dataDir, os.Getenv)
@@ -203,7 +208,7 @@ func SyncDevices(ctx context.Context, dataDir string, r api.DevicesRequest) (ans
 	policy := newLive(dataDir, resolved, log).policy
 	err = asWorker(ctx, dataDir, true, turnLimit, func(s *store.Store) error {
 		d := &deviceSync{store: s, intake: intake.New(nil, intake.Options{Policy: policy}), dataDir: dataDir, log: log, clock: time.Now, transfer: commandTransfer}
-		answer, err = d.do(ctx, r, false)
+		answer, err = do(d)
 		return err
 	})
 	return answer, err

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"io"
 	"log/slog"
-	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/keep/store/db"
-	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/devices"
 	"claudemem/internal/move/team"
@@ -238,26 +235,11 @@ func (w *Worker) Team(ctx context.Context, r api.TeamRequest) (api.TeamAnswer, e
 }
 
 // SyncTeam does what a request says of the team, by the worker or as the worker. CodeNotFound if the memory is in none.
-func SyncTeam(ctx context.Context, dataDir string, r api.TeamRequest) (answer api.TeamAnswer, err error) {
+func SyncTeam(ctx context.Context, dataDir string, r api.TeamRequest) (api.TeamAnswer, error) {
 	if _, err := team.Load(dataDir); err != nil {
-		return answer, err
+		return api.TeamAnswer{}, err
 	}
-	if worker, _, missing := askPeer(ctx, dataDir); missing == nil {
-		err = worker.DoWithin(ctx, syncLimit, http.MethodPost, api.TeamPath, r, &answer)
-		return answer, err
-	}
-	resolved, err := settings.LoadForWorker(dataDir, os.Getenv)
-	if err != nil {
-		return answer, err
-	}
-	log := slog.New(slog.DiscardHandler)
-	policy := newLive(dataDir, resolved, log).policy
-	err = asWorker(ctx, dataDir, true, turnLimit, func(s *store.Store) error {
-		d := &deviceSync{store: s, intake: intake.New(nil, intake.Options{Policy: policy}), dataDir: dataDir, log: log, clock: time.Now}
-		answer, err = newTeamSync(s, d).do(ctx, r)
-		return err
-	})
-	return answer, err
+	return asked(ctx, dataDir, api.TeamPath, r, func(d *deviceSync) (api.TeamAnswer, error) { return newTeamSync(d.store, d).do(ctx, r) })
 }
 
 // Identify returns what a project is called on all machines, "" if it has no such name.

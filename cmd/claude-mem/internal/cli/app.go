@@ -68,8 +68,14 @@ func (a *App) WithMemory(cmd *cobra.Command, run func(context.Context, *access.M
 	return cmd
 }
 
-// WithDataDir completes a command that needs the data directory.
+// WithDataDir is InDataDir for a command with --json.
 func (a *App) WithDataDir(cmd *cobra.Command, run func(ctx context.Context, dataDir string, given []string) error) *cobra.Command {
+	a.JSONFlag(cmd)
+	return a.InDataDir(cmd, run)
+}
+
+// InDataDir completes a command that needs the data directory.
+func (a *App) InDataDir(cmd *cobra.Command, run func(ctx context.Context, dataDir string, given []string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		dataDir, err := a.DataDir()
 		if err != nil {

@@ -29,7 +29,6 @@ page, as search or "search?q=type:bugfix", or a record: #12 or S3.
 The address has a code that lets the browser make changes. It is valid once, for a minute.`,
 		Example: "  claude-mem open\n  claude-mem open search\n  claude-mem open --print",
 	}
-	a.JSONFlag(cmd)
 	only := cmd.Flags().Bool("print", false, "print the address and open nothing")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, args []string) error {
 		address, err := viewerAddress(ctx, dataDir, strings.Join(args, ""))

@@ -49,7 +49,7 @@ CLAUDE_MEM_IDLE_EXIT_MINUTES without work.`,
 		Short:   "Start the worker and wait until it is ready",
 		Long:    "Start the worker in the background and wait until it is ready. It is no error when it runs already.",
 		Example: "  claude-mem worker start",
-	}, Start), a.WithDataDir(&cobra.Command{
+	}, Start), a.InDataDir(&cobra.Command{
 		Use:     "stop",
 		Short:   "Stop the worker; nothing is lost",
 		Long:    "Ask the worker to finish its current work and wait until it has ended. It is no error when\nno worker runs.",
@@ -84,7 +84,7 @@ func (a *Verbs) workerRunCommand() *cobra.Command {
 		Example: "  claude-mem worker run",
 	}
 	checkIndex := cmd.Flags().Duration("check-index", 0, "how often the pages of the index are compared with their sums, 0 for every 10 minutes")
-	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+	return a.InDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		worker, err := a.openWorker(ctx, dataDir, *checkIndex)
 		switch {
 		case err == nil:
@@ -118,7 +118,6 @@ func (a *Verbs) openWorker(ctx context.Context, dataDir string, checkIndex time.
 // withStatus returns a command that calls do and, unless that fails, prints the worker's state. Without a
 // worker the exit code is that of CodeUnavailable.
 func (a *Verbs) withStatus(cmd *cobra.Command, do func(ctx context.Context, dataDir string) error) *cobra.Command {
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		err := do(ctx, dataDir)
 		if err != nil {
@@ -296,7 +295,6 @@ func (a *Verbs) workerLogsCommand() *cobra.Command {
 		Long:    `Print the end of the worker's log. It has ids, counts and errors, never content.`,
 		Example: "  claude-mem worker logs -n 100\n  claude-mem worker logs --follow",
 	}
-	a.JSONFlag(cmd)
 	lines := cmd.Flags().IntP("lines", "n", 50, "how many lines")
 	follow := cmd.Flags().BoolP("follow", "f", false, "keep printing new lines")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {

@@ -74,7 +74,6 @@ type installOptions struct {
 // showing the changes and for confirming them; run gets the agent that --host names, nil for
 // Claude Code.
 func (a *Verbs) changesHost(cmd *cobra.Command, o *installOptions, run func(context.Context, *install.Agent, *installOptions) error) *cobra.Command {
-	a.JSONFlag(cmd)
 	cmd.Args = cobra.ArbitraryArgs // behind --host mcp
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would change")

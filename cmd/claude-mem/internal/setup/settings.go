@@ -34,7 +34,7 @@ the defaults), PROVIDER=offline and RECALL=off. With a config.json, settings.jso
 	none := cmd.Flags().Bool("none", false, "import only the settings that restrict")
 	keys := cmd.Flags().Bool("keys", false, "import API keys, too")
 	cmd.MarkFlagsMutuallyExclusive("none", "keys")
-	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
+	return a.InDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		list, err := settings.OlderSettings(dataDir)
 		if err != nil {
 			return err

@@ -43,7 +43,6 @@ to ask and no --yes.`,
 	var o installOptions
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dry, "check", false, "only say whether there is a newer release")
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, _ string, _ []string) error { return a.upgrade(ctx, &o) })
 }
 

@@ -29,7 +29,6 @@ The worker does the same once a day and before it migrates the database. A damag
 database is not backed up, and no backup is deleted then.`,
 		Example: "  claude-mem backup\n  claude-mem backup --json",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		resolved, err := settings.Load(dataDir, a.Getenv)
 		if err != nil {
@@ -67,7 +66,6 @@ from the copy before it is put in place; what cannot be is named, such as what w
 another memory than that of the file.`,
 		Example: "  claude-mem restore --list\n  claude-mem restore\n  claude-mem restore memory-20260301T040000Z-6f1c2a9be0d34875-7.db --yes",
 	}
-	a.JSONFlag(cmd)
 	list := cmd.Flags().BoolP("list", "l", false, "list the backups and restore nothing")
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.backupNames))

@@ -66,7 +66,6 @@ cost is shown first, and asked about. --project may be given more than once.`,
 		Example: "  claude-mem import memory.jsonl\n  claude-mem import ~/.claude/projects --dry-run\n  claude-mem import --host codex\n  claude-mem import ~/.claude/projects --project ../shop --since 2w\n  claude-mem import ~/.claude-mem/claude-mem.db --dry-run\n  gunzip -c memory.jsonl.gz | claude-mem import - --yes\n  claude-mem import --list\n  claude-mem import --undo 3",
 		Args:    a.namesImport,
 	}
-	a.JSONFlag(cmd)
 	dryRun := cmd.Flags().Bool("dry-run", false, "show what the file or the transcripts have, and import nothing")
 	mine := cmd.Flags().Bool("mine", false, "of an export: the records are your own, so keep rules, pins and origins; asks at a terminal")
 	host := cmd.Flags().String("host", "", "what an agent has stored where it keeps its sessions: codex, gemini, opencode")

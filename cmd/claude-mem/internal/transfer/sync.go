@@ -49,7 +49,6 @@ remote origin of the clone in DIR. It has to take pushes without a question (ssh
 		Example: "  claude-mem sync init ~/Sync/memory\n  claude-mem sync init ~/.memory --git git@example.com:ada/memory.git",
 		Args:    cli.Args(cobra.RangeArgs(1, 2)),
 	}
-	a.JSONFlag(cmd)
 	byGit := gitFlag(cmd)
 	label := cmd.Flags().String("name", "", "what this machine is called; its host name unless given")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
@@ -130,7 +129,6 @@ machine the same command takes the new words. --git is that of ` + "`sync init`"
 		Example: "  claude-mem sync join ~/Sync/memory\n  claude-mem sync join ~/Sync/memory < sheet.txt",
 		Args:    cli.Args(cobra.RangeArgs(1, 2)),
 	}
-	a.JSONFlag(cmd)
 	byGit := gitFlag(cmd)
 	label := cmd.Flags().String("name", "", "what this machine is called; its host name unless given")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
@@ -181,7 +179,6 @@ func (a *Verbs) syncNowCommand() *cobra.Command {
 		Long:    `Write what other machines do not have into the folder, and take in what they have written.`,
 		Example: "  claude-mem sync now",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		return a.syncNow(ctx, dataDir, api.DevicesRequest{Project: currentProject()})
 	})
@@ -216,7 +213,6 @@ func (a *Verbs) syncStatusCommand() *cobra.Command {
 		Long:    `Show by which folder this memory is shared, when it was last exchanged, and what was refused.`,
 		Example: "  claude-mem sync status\n  claude-mem sync status --json",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		status, err := daemon.DevicesStatus(ctx, dataDir)
 		return a.Done(status, err, func(p *print.Printer) {
@@ -260,7 +256,6 @@ func (a *Verbs) syncDevicesCommand() *cobra.Command {
 		Long:    `List the other machines that share this memory, when a file of each last came, and how far it is behind.`,
 		Example: "  claude-mem sync devices\n  claude-mem sync devices --json",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		status, err := daemon.DevicesStatus(ctx, dataDir)
 		if err != nil {
@@ -284,7 +279,6 @@ One that was lost or stolen has the key: use ` + "`claude-mem sync rekey`" + ` a
 		Example: "  claude-mem sync retire 3f1c2a9be0d34875",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		return a.syncNow(ctx, dataDir, api.DevicesRequest{Action: "retire", Device: given[0]})
 	})
@@ -299,7 +293,6 @@ still have. What a machine with the old words alone writes is refused. What it c
 read for ever.`,
 		Example: "  claude-mem sync rekey",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		return a.syncNow(ctx, dataDir, api.DevicesRequest{Action: "rekey"})
 	})
@@ -316,7 +309,6 @@ one.`,
 		Example: "  claude-mem projects link ~/notes notes",
 		Args:    cli.Args(cobra.ExactArgs(2)),
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		project, err := a.ProjectNamed(given[0])
 		if err != nil {
@@ -333,7 +325,6 @@ func (a *Verbs) syncLeaveCommand() *cobra.Command {
 		Long:    `Forget the key and the folder on this machine. The memory stays as it is, here and on the others.`,
 		Example: "  claude-mem sync leave",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(_ context.Context, dataDir string, _ []string) error {
 		return a.Done(map[string]bool{"left": true}, devices.Leave(dataDir), func(p *print.Printer) {
 			p.Printf("This memory is no longer shared. Its files in the folder stay for the other machines.\n")

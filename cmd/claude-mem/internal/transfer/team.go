@@ -49,7 +49,6 @@ usual sources have it (~/.pgpass, PGPASSFILE, PGSERVICE, PGPASSWORD).`,
 		Example: "  claude-mem team init --sql | psql postgres://admin@db.example.org/team\n  claude-mem team init postgres://admin@db.example.org/team",
 		Args:    cli.Args(cobra.MaximumNArgs(1)),
 	}
-	a.JSONFlag(cmd)
 	statements := cmd.Flags().Bool("sql", false, "print the statements that an administrator runs first")
 	return a.WithDataDir(cmd, func(ctx context.Context, _ string, given []string) error {
 		if *statements {
@@ -74,7 +73,6 @@ certificate that can be verified.`,
 		Example: "  claude-mem team join postgres://alice@db.example.org/team",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		if err := os.MkdirAll(dataDir, 0o700); err != nil {
 			return memory.Errorf(memory.CodeStorage, "make data directory: %w", err)
@@ -97,7 +95,6 @@ func (a *Verbs) teamStatusCommand() *cobra.Command {
 		Long:    `Show as whom this memory is in its team, how many records are shared and came from whom, and what failed. The server is not asked.`,
 		Example: "  claude-mem team status\n  claude-mem team status --json",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		s, err := daemon.ReadTeam(ctx, dataDir)
 		return a.Done(s, err, func(p *print.Printer) {
@@ -136,7 +133,6 @@ records that were made later, and those of these projects, as github.com/owner/n
 "--since all" and "--project all" end that. What is beyond the bounds stays on the server.`,
 		Example: "  claude-mem team pull\n  claude-mem team pull --since 2w --project .",
 	}
-	a.JSONFlag(cmd)
 	since := cmd.Flags().String("since", "", "keep what was made not earlier than this time, or all")
 	projects := cmd.Flags().StringSlice("project", nil, "keep what is of these projects, or all")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
@@ -196,7 +192,6 @@ github.com/owner/name, and take in no more of it. With --undo it is taken in aga
 		Example: "  claude-mem team mute bob\n  claude-mem team mute --undo bob",
 		Args:    cli.Args(cobra.ExactArgs(1)),
 	}
-	a.JSONFlag(cmd)
 	undo := cmd.Flags().Bool("undo", false, "take it in again")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		cfg, err := team.Load(dataDir)
@@ -231,7 +226,6 @@ func (a *Verbs) teamDoctorCommand() *cobra.Command {
 		Long:    `Connect to the server, and say what of its version, schema, certificate and of your role's rights is not as it should be.`,
 		Example: "  claude-mem team doctor",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		found, err := team.Examine(ctx, dataDir)
 		return a.Done(found, err, func(p *print.Printer) {
@@ -250,7 +244,6 @@ func (a *Verbs) teamLeaveCommand() *cobra.Command {
 ` + "`claude-mem unshare`" + ` takes it back before.`,
 		Example: "  claude-mem team leave",
 	}
-	a.JSONFlag(cmd)
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		answer, err := daemon.SyncTeam(ctx, dataDir, api.TeamRequest{Action: "drop", All: true})
 		if err == nil {
@@ -418,7 +411,6 @@ has read, or a backup of the server has, stays so.`,
 		Example: "  claude-mem unshare 12 L3\n  claude-mem unshare --project .",
 	}
 	project := a.ProjectFlag(cmd, "", "take back all of this project, by a directory or name")
-	a.JSONFlag(cmd)
 	cmd.ValidArgsFunction = cli.Completion(a.RecordChoices())
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		refs, err := namedRecords(given)

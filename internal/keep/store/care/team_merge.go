@@ -8,7 +8,6 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
-	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -442,8 +441,12 @@ func CountTeam(ctx context.Context, s *Care) (c TeamCounts, err error) {
 	c.Authors = []TeamAuthor{}
 	for i := range rows {
 		r := &rows[i]
-		c.Shared += collect.Count([]string{r.act}, func(act string) bool { return act == ActShared })
-		c.Edited += collect.Count([]string{r.act}, func(act string) bool { return act == actEdited })
+		switch r.act {
+		case ActShared:
+			c.Shared++
+		case actEdited:
+			c.Edited++
+		}
 		if r.unsent > 0 {
 			c.Unsent++
 		}
