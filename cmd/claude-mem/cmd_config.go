@@ -299,8 +299,9 @@ model. prompt_tokens estimates the tokens of these instructions in every call.`,
 	}
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.ModeChoices()))
 	prompt := cmd.Flags().Bool("prompt", false, "print the instructions for the model")
+	a.JSONFlag(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "prompt")
-	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
+	return a.InDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		m, err := mode.Load(given[0], access.ModesDir(dataDir))
 		if err != nil {
 			return unknownMode(given[0], access.ModesDir(dataDir), err)

@@ -54,6 +54,9 @@ func searchMemory(ctx context.Context, c *call) *answer {
 		a.tail("%s", note)
 	}
 	if listed == 0 {
+		if len(ask(ctx, c, api.Memory.Projects, api.ProjectsRequest{Brief: true, Limit: 1}).Results) == 0 {
+			return nothingYet() // its worker has just made it
+		}
 		c.nothingFound(ctx, a, q)
 		return a
 	}
