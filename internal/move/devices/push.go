@@ -96,9 +96,10 @@ func (s *syncing) whole(n int, name string) (bool, error) {
 	case err != nil && !errors.Is(err, openfile.ErrUnfit):
 		return false, memory.Errorf(memory.CodeStorage, "read a file of the folder: %w", err)
 	}
-	if o, changed := open(s.cfg.current().secret(), content); changed != nil || o.Device != s.own.Device || o.Number != n {
+	o, foreign := open(s.cfg.current().secret(), content)
+	if foreign != nil || o.Device != s.own.Device || o.Number != n {
 		s.report.Refused = append(s.report.Refused, Refused{Name: name, Reason: "this file of this device was changed; its records are written anew"})
-		return false, nil
+		return false, nil //nolint:nilerr // it is told, and no fault of the exchange
 	}
 	if s.own.Times == nil {
 		s.own.Times = map[int]int64{}

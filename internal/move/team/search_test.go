@@ -47,7 +47,7 @@ func TestSearch(t *testing.T) {
 	}
 	// The text of the highest revision counts, and nobody writes in another's name.
 	edit := func(device, title string) {
-		state := strings.Replace(string(stateOf("x", title, "")), `"n":1,"d":"x:0001"`, `"n":7,"d":"`+device+`"`, -1)
+		state := strings.ReplaceAll(string(stateOf("x", title, "")), `"n":1,"d":"x:0001"`, `"n":7,"d":"`+device+`"`)
 		bob.text(`INSERT INTO claude_mem.record (kind, key, project, edit, state) VALUES ('observation', 'limiter', 'p/open', true, $1::text::json)
 			ON CONFLICT (member, kind, key) DO UPDATE SET state = excluded.state`, state)
 	}
