@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,7 +77,7 @@ type utility struct {
 	in                  *intake.Intake
 	reminder            *moments.Reminder
 	events              []memory.Event
-	now                 time.Time
+	clock               atomic.Pointer[time.Time]
 	chance              *rand.Rand
 	project             string
 	cure, noise, anyway memory.ObservationID
@@ -86,27 +87,32 @@ type utility struct {
 	touched int
 }
 
+// now is the memory's clock, which its index reads beside the test.
+func (u *utility) now() time.Time { return *u.clock.Load() }
+
+func (u *utility) set(now time.Time) { u.clock.Store(&now) }
+
 func newUtility(t *testing.T, p planted, seed uint64) *utility {
 	t.Helper()
 	folder := t.TempDir()
-	u := &utility{now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC), chance: rand.New(rand.NewPCG(seed, 3)), told: map[memory.ObservationID]int{}}
-	clock := func() time.Time { return u.now }
+	u := &utility{chance: rand.New(rand.NewPCG(seed, 3)), told: map[memory.ObservationID]int{}}
+	u.set(time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC))
 	var err error
-	u.Store, err = store.Open(t.Context(), filepath.Join(folder, "memory.db"), store.Options{Clock: clock})
+	u.Store, err = store.Open(t.Context(), filepath.Join(folder, "memory.db"), store.Options{Clock: u.now})
 	world.Must(t, err)
 	t.Cleanup(func() { _ = u.Close() })
-	ix, err := index.Open(t.Context(), filepath.Join(folder, "index.db"), u.Store, index.Options{Clock: clock})
+	ix, err := index.Open(t.Context(), filepath.Join(folder, "index.db"), u.Store, index.Options{Clock: u.now})
 	world.Must(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	for _, s := range recorded.Sessions() {
 		if s.Name == p.session {
 			u.project = "/home/dev/" + s.Project
-			u.events = eventsOf(t, s, u.project, u.now)
+			u.events = eventsOf(t, s, u.project, u.now())
 		}
 	}
 	add := func(age time.Duration, title string, facts []string, files ...memory.FileRef) memory.ObservationID {
 		o, err := u.AddObservation(t.Context(), memory.NewObservation{ProjectPath: u.project, Type: memory.TypeBugfix, Title: title, Facts: facts, Files: files,
-			Origin: memory.OriginImport, CreatedAt: memory.MillisOf(u.now.Add(-age))})
+			Origin: memory.OriginImport, CreatedAt: memory.MillisOf(u.now().Add(-age))})
 		world.Must(t, err)
 		return o.ID
 	}
@@ -116,8 +122,8 @@ func newUtility(t *testing.T, p planted, seed uint64) *utility {
 	u.anyway = add(2*time.Hour, "Fix: "+p.file+" was saved with the wrong line ends", nil, memory.FileRef{Path: p.file, Role: memory.FileModified})
 	world.Must(t, ix.CatchUp(t.Context()))
 	lots := memory.Trial{ID: 1, Moments: 50, Secret: fmt.Append(nil, "utility", seed)}
-	u.in = intake.New(u.Store, intake.Options{Clock: clock})
-	u.reminder = moments.New(u.Store, moments.Options{Finder: search.New(u.Store, ix, search.Options{Clock: clock, Location: time.UTC}), History: u.Store, Relative: repo.Relative, Clock: clock,
+	u.in = intake.New(u.Store, intake.Options{Clock: u.now})
+	u.reminder = moments.New(u.Store, moments.Options{Finder: search.New(u.Store, ix, search.Options{Clock: u.now, Location: time.UTC}), History: u.Store, Relative: repo.Relative, Clock: u.now,
 		Trial: func(context.Context, memory.Host, string) (memory.Trial, error) { return lots, nil }})
 	return u
 }
@@ -154,10 +160,10 @@ func eventsOf(t *testing.T, s recorded.Session, project string, start time.Time)
 // play plays the session once more, under a name of its own and an hour after the last one.
 func (u *utility) play(t *testing.T, n int) {
 	t.Helper()
-	session, start, ran := fmt.Sprint("session-", n), u.now, false
+	session, start, ran := fmt.Sprint("session-", n), u.now(), false
 	for i, e := range u.events {
-		u.now = start.Add(time.Duration(2*i) * time.Second)
-		e.HostSessionID, e.DeliveryID, e.OccurredAt = session, fmt.Sprintf("%s-%04d", session, 2*i), memory.MillisOf(u.now)
+		u.set(start.Add(time.Duration(2*i) * time.Second))
+		e.HostSessionID, e.DeliveryID, e.OccurredAt = session, fmt.Sprintf("%s-%04d", session, 2*i), memory.MillisOf(u.now())
 		taken, err := u.in.Ingest(t.Context(), e)
 		world.Must(t, err)
 		got, err := u.reminder.Recall(t.Context(), taken.Event, taken.Session)
@@ -176,24 +182,24 @@ func (u *utility) play(t *testing.T, n int) {
 		}
 		if about && !ran && u.chance.Float64() < odds {
 			ran = true
-			u.now = u.now.Add(time.Second)
-			e.Kind, e.ToolName, e.ToolUseID, e.ToolError, e.DeliveryID, e.OccurredAt = memory.KindTool, "Bash", "cure", "", fmt.Sprintf("%s-%04d", session, 2*i+1), memory.MillisOf(u.now)
+			u.set(u.now().Add(time.Second))
+			e.Kind, e.ToolName, e.ToolUseID, e.ToolError, e.DeliveryID, e.OccurredAt = memory.KindTool, "Bash", "cure", "", fmt.Sprintf("%s-%04d", session, 2*i+1), memory.MillisOf(u.now())
 			e.ToolInput, e.ToolResponse = json.RawMessage(`{"command":"`+cureCommand+`"}`), json.RawMessage(`{"stdout":"ok  \texample.com/it\t0.1s"}`)
 			_, err := u.in.Ingest(t.Context(), e)
 			world.Must(t, err)
 		}
 	}
 	for _, b := range u.backlog(t) {
-		claim, err := u.Claim(t.Context(), "utility", b.Session.ID, 0, memory.MillisOf(u.now))
+		claim, err := u.Claim(t.Context(), "utility", b.Session.ID, 0, memory.MillisOf(u.now()))
 		world.Must(t, err)
 		world.Must(t, u.Confirm(t.Context(), claim, memory.Outcome{}))
 	}
-	u.now = start.Add(time.Hour)
+	u.set(start.Add(time.Hour))
 }
 
 func (u *utility) backlog(t *testing.T) []memory.Backlog {
 	t.Helper()
-	list, err := u.Backlog(t.Context(), memory.MillisOf(u.now))
+	list, err := u.Backlog(t.Context(), memory.MillisOf(u.now()))
 	world.Must(t, err)
 	return list
 }
