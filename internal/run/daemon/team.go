@@ -200,7 +200,7 @@ func (s *teamSync) do(ctx context.Context, r api.TeamRequest) (answer api.TeamAn
 		answer.Drafts, answer.Digest = nil, ""
 		answer.Acted, err = s.store.TeamAct(ctx, o.Team(cfg), choice, care.ActShared)
 	case care.ActUnshared:
-		answer.Acted, err = s.store.TeamAct(ctx, o.Team(cfg), choice, care.ActUnshared)
+		answer.Acted, err = s.unshare(ctx, &o, cfg, choice)
 	case "drop":
 		answer.Acted, err = s.store.TeamDrop(ctx, func(holders []string, project string) bool {
 			return r.All || len(holders) == 1 && holders[0] == r.Of || project == r.Of
@@ -217,6 +217,26 @@ func (s *teamSync) do(ctx context.Context, r api.TeamRequest) (answer api.TeamAn
 		answer.Fault = failed.Error()
 	}
 	return answer, nil
+}
+
+// unshare takes records back. Those of a project go by the name that a person has given it, and by the one that git tells.
+func (s *teamSync) unshare(ctx context.Context, o *team.Options, cfg *team.Config, c care.TeamChoice) (acted int, err error) {
+	if c.Project == "" {
+		return s.store.TeamAct(ctx, o.Team(cfg), c, care.ActUnshared)
+	}
+	called, err := s.store.Identities(ctx, o.Device)
+	if err != nil {
+		return 0, err
+	}
+	for _, identity := range []string{o.Identify(c.Project), called(c.Project)} {
+		of := c
+		of.Project = identity
+		n, err := s.store.TeamAct(ctx, o.Team(cfg), of, care.ActUnshared)
+		if acted += n; err != nil {
+			return acted, err
+		}
+	}
+	return acted, nil
 }
 
 // digestOf returns a hash of what drafts would send.

@@ -387,7 +387,7 @@ func setPolicy(dataDir, project string, policy *team.Policy) error {
 		return err
 	}
 	identity := daemon.Identify(project)
-	if identity == "" {
+	if identity == "" && policy != nil {
 		return memory.Errorf(memory.CodeInvalid, "the project has no name on other machines").WithHint("a repository with a remote or a first commit has")
 	}
 	delete(cfg.Policies, identity)
@@ -418,7 +418,7 @@ has read, or a backup of the server has, stays so.`,
 		if err == nil && *project != "" {
 			var path string
 			if path, err = a.ProjectOr(*project); err == nil {
-				r.Project = daemon.Identify(path)
+				r.Project = path
 				err = setPolicy(dataDir, path, nil)
 			}
 		}

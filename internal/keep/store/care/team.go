@@ -213,7 +213,7 @@ type TeamDraft struct {
 // TeamChoice selects records to share or to take back.
 type TeamChoice struct {
 	// Refs are records, a session stands for its observations and summaries. Without them it is those of Project that are not shared
-	// yet, of the Kinds; to be taken back those of the project with that identity.
+	// yet, of the Kinds; to be taken back those of the project that has Project for an identity.
 	Refs    []memory.RecordRef
 	Project string
 	Kinds   []string
