@@ -198,6 +198,9 @@ func (r *asker) post(ctx context.Context, project, text string, at time.Time, fi
 			return nil, err
 		}
 		defer forget()
+		if err := r.worker.indexed(ctx); err != nil { // otherwise it depends on the machine's speed whether the record counts
+			return nil, err
+		}
 	}
 	start := time.Now()
 	got, err := r.say(ctx, project, name, name, text, at)

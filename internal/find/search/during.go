@@ -83,9 +83,10 @@ func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]memory.RecordRef,
 		return nil, nil
 	}
 	files := p.during.Files
+	var own []memory.ObservationID // they make no file commoner
 	if p.during.Session != 0 {
 		var err error
-		if files, err = s.records.WorkingFiles(ctx, p.during.Session, maxWorkingFiles); err != nil {
+		if files, own, err = s.records.WorkingFiles(ctx, p.during.Session, maxWorkingFiles); err != nil {
 			return nil, err
 		}
 	}
@@ -94,8 +95,14 @@ func (s *Searcher) shareFiles(ctx context.Context, p *plan) ([]memory.RecordRef,
 	}
 	files = files[:min(len(files), maxWorkingFiles)]
 	of, err := s.records.ObservationsNaming(ctx, files, maxOfFile)
-	if err != nil || len(of) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	mine := collect.Set(own)
+	for path, ids := range of {
+		if of[path] = slices.DeleteFunc(ids, func(id memory.ObservationID) bool { return mine[id] }); len(of[path]) == 0 {
+			delete(of, path) // as one that none has
+		}
 	}
 	p.shared = shares(of)
 	// A file that more records have than are looked at chooses none of them.

@@ -344,6 +344,11 @@ func names(hits []memory.Hit) string {
 }
 
 // WorkingFiles implements Records.
-func (m *fakeMemory) WorkingFiles(_ context.Context, session memory.SessionID, limit int) ([]string, error) {
-	return m.working[session], nil
+func (m *fakeMemory) WorkingFiles(_ context.Context, session memory.SessionID, limit int) (files []string, own []memory.ObservationID, err error) {
+	for _, h := range m.hits {
+		if h.Observation != nil && h.Observation.Session == session {
+			own = append(own, h.Observation.ID)
+		}
+	}
+	return m.working[session], own, nil
 }

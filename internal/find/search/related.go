@@ -81,7 +81,7 @@ func (s *Searcher) related(ctx context.Context, r memory.RelatedRequest) ([]memo
 	if err != nil {
 		return nil, err
 	}
-	related, err := s.readRelated(ctx, filter, ranked, limit, r.During.Session)
+	related, err := s.readRelated(ctx, filter, ranked, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func aboutOf(o *memory.Observation) string {
 // readRelated reads the best records from the store, up to limit, with their scores. In
 // place of those that are gone or hidden since they were indexed, the next ones are
 // read.
-func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked []*scored, limit int, session memory.SessionID) ([]memory.Related, error) {
+func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked []*scored, limit int) ([]memory.Related, error) {
 	var related []memory.Related
 	for len(ranked) > 0 && len(related) < limit {
 		n := min(limit-len(related), len(ranked))
@@ -207,9 +207,6 @@ func (s *Searcher) readRelated(ctx context.Context, filter index.Filter, ranked 
 			h.Score, h.Why = m.score, m.explain()
 			e := m.Evidence
 			e.Files, e.Days = m.terms[filesTerm]/filesWeight, m.days
-			if session != 0 && h.SessionID() == session {
-				e.Files = 0 // it has the session's files by what it is
-			}
 			related = append(related, memory.Related{Hit: h, Evidence: e})
 		}
 		ranked = ranked[n:]

@@ -44,8 +44,9 @@ type Records interface {
 	// their files, at most limit, of all projects and with hidden ones. A path that none has is
 	// left out.
 	ObservationsNaming(ctx context.Context, paths []string, limit int) (map[string][]memory.ObservationID, error)
-	// WorkingFiles lists the files that a session has read and edited, the latest first.
-	WorkingFiles(ctx context.Context, session memory.SessionID, limit int) ([]string, error)
+	// WorkingFiles lists the files that a session has read and edited, the latest first, and the
+	// session's own observations.
+	WorkingFiles(ctx context.Context, session memory.SessionID, limit int) (files []string, own []memory.ObservationID, err error)
 	Session(ctx context.Context, id memory.SessionID) (memory.Session, error)
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -21,7 +22,15 @@ func TestRelatedDuring(t *testing.T) {
 	}
 	both := m.observe(1, noon.Add(-48*time.Hour), title("walrus cache"), named("otter.go", "seal.go"))
 	own := m.observe(3, noon.Add(-48*time.Hour), title("walrus seal"), named("otter.go"), func(o *memory.Observation) { o.Session = 9 })
+	// A file that the session has often worked on is no commoner for that: seal.go counts as one
+	// that two records have, otter.go as one that one has.
+	half := m.observe(4, noon.Add(-48*time.Hour), title("walrus tide"), named("seal.go"))
+	for id := range int64(5) {
+		m.observe(10+id, noon.Add(-48*time.Hour), title("otter"), named("seal.go"), func(o *memory.Observation) { o.Session = 9 })
+	}
 	none := m.observe(2, noon.Add(-48*time.Hour), title("walrus lock"))
+	weight := func(records float64) float64 { return 1 / math.Log2(2+records) }
+	want := weight(2) / (weight(2) + weight(1))
 	for _, waiting := range []bool{false, true} {
 		r := &ranking{memory: m}
 		s := New(m, r, Options{Clock: func() time.Time { return noon }})
@@ -36,8 +45,13 @@ func TestRelatedDuring(t *testing.T) {
 				t.Errorf("waiting %t: #%d is %v days old, want 2", waiting, hit.ID, hit.Evidence.Days)
 			}
 		}
-		if len(shares) != 3 || shares[both] != 1 || shares[none] != 0 || shares[own] != 0 {
-			t.Errorf("waiting %t: shares %v, want 1 of #1, and 0 of #2 and of #3, which is the session's own", waiting, shares)
+		if shares[both] != 1 || math.Abs(shares[half]-want) > 1e-9 || shares[none] != 0 || shares[own] != 0 {
+			t.Errorf("waiting %t: shares %v, want 1 of #1, %v of #4, and 0 of #2 and of #3, which is the session's own", waiting, shares, want)
+		}
+		for _, ref := range []memory.RecordRef{both, half, none, own} {
+			if _, ok := shares[ref]; !ok {
+				t.Errorf("waiting %t: #%d was not found", waiting, ref.ID)
+			}
 		}
 		if added := r.requests[0].Also; waiting == (len(added) > 0) {
 			t.Errorf("waiting %t: %v were added by their files", waiting, added)

@@ -113,8 +113,8 @@ func BenchmarkMoment(b *testing.B) {
 	})
 }
 
-// TestWorkingFiles: a session's files, each once, those of its latest observation first; and
-// who else names them.
+// TestWorkingFiles: a session's files, each once, those of its latest observation first, its own
+// observations, and who else names the files.
 func TestWorkingFiles(t *testing.T) {
 	m := newMemory(t)
 	file := func(path string, role memory.FileRole) memory.FileRef {
@@ -135,9 +135,12 @@ func TestWorkingFiles(t *testing.T) {
 	if _, err := m.HideObservation(t.Context(), hidden.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	files, err := m.WorkingFiles(t.Context(), first.Session, 10)
+	files, own, err := m.WorkingFiles(t.Context(), first.Session, 10)
 	if want := []string{"b.go", "a.go"}; err != nil || first.Session != second.Session || !slices.Equal(files, want) {
 		t.Errorf("the session's files are %v (%v), want %v", files, err, want)
+	}
+	if slices.Sort(own); !slices.Equal(own, []memory.ObservationID{first.ID, second.ID, hidden.ID}) {
+		t.Errorf("the session's own observations are %v", own)
 	}
 	of, err := m.ObservationsNaming(t.Context(), []string{"b.go", "none.go"}, 10)
 	if want := []memory.ObservationID{hidden.ID, elsewhere.ID, second.ID, first.ID}; err != nil || len(of) != 1 || !slices.Equal(of["b.go"], want) {

@@ -308,10 +308,13 @@ func (s *Records) ObservationsNaming(ctx context.Context, paths []string, limit 
 }
 
 // WorkingFiles implements search.Records: the files of a session's latest observations, of at
-// most limit, those of the last first, each once, at most limit.
-func (s *Records) WorkingFiles(ctx context.Context, session memory.SessionID, limit int) ([]string, error) {
-	files, err := db.Column[string](ctx, s.Reader, `SELECT p.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT +?) o
+// most limit, those of the last first, each once, at most limit; and all its observations.
+func (s *Records) WorkingFiles(ctx context.Context, session memory.SessionID, limit int) (files []string, own []memory.ObservationID, err error) {
+	files, err = db.Column[string](ctx, s.Reader, `SELECT p.path FROM (SELECT id FROM observations WHERE session_id = ? AND deleted_at IS NULL ORDER BY created_at DESC LIMIT +?) o
 		CROSS JOIN file_refs f ON f.observation_id = o.id CROSS JOIN paths p ON p.id = f.path_id
 		GROUP BY f.path_id ORDER BY max(o.id) DESC, p.path LIMIT +?`, session, limit, limit)
-	return files, db.Fault("list the files of a session", err)
+	if err == nil && len(files) > 0 {
+		own, err = db.Column[memory.ObservationID](ctx, s.Reader, "SELECT id FROM observations WHERE session_id = ?", session)
+	}
+	return files, own, db.Fault("list the files of a session", err)
 }
