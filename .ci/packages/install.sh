@@ -27,8 +27,13 @@ main() {
   [ "$(sum "$temp/$file")" = "$hash" ] || fail "$file is not the file of this release: its hash is another one"
   tar -xzf "$temp/$file" -C "$temp" ./claude-mem ./claude-mem-hook || fail "could not unpack $file (is the disk full?)"
   "$temp/claude-mem" --version >/dev/null || fail "the program does not run on this system"
-  mv -f "$temp/claude-mem-hook" "$bin/claude-mem-hook"
-  mv -f "$temp/claude-mem" "$bin/claude-mem"
+  for program in claude-mem claude-mem-hook; do [ ! -d "$bin/$program" ] || fail "$bin/$program is a folder"; done
+  [ ! -e "$bin/claude-mem-hook" ] || cp -p "$bin/claude-mem-hook" "$temp/old" || fail "cannot write to $bin"
+  mv -f "$temp/claude-mem-hook" "$bin/claude-mem-hook" || fail "cannot replace $bin/claude-mem-hook"
+  mv -f "$temp/claude-mem" "$bin/claude-mem" || { # both programs or none
+    mv -f "$temp/old" "$bin/claude-mem-hook" 2>/dev/null || rm -f "$bin/claude-mem-hook"
+    fail "cannot replace $bin/claude-mem"
+  }
   made=
   echo "claude-mem @VERSION@ is in $bin" >&2
   case :$PATH: in *:"$bin":*) ;; *) echo "$bin is not in your PATH: add it, or write $bin/claude-mem" >&2 ;; esac
