@@ -276,7 +276,7 @@ func TestRekeyFault(t *testing.T) {
 func TestRetire(t *testing.T) {
 	a, b, c := newMachine(t, "ada"), newMachine(t, "bob"), newMachine(t, "eve")
 	a.remember("first")
-	share(t, a, b, c)
+	folder, sheet := share(t, a, b, c)
 	rounds(2, a, b, c)
 	cfg, err := Load(c.dir)
 	c.must(err)
@@ -293,4 +293,30 @@ func TestRetire(t *testing.T) {
 		t.Error("it is taken in")
 	}
 	same(t, a, b)
+
+	// One that has just joined is found by what it is called; one of two that are called the same by its id alone.
+	d, e := newMachine(t, "dan"), newMachine(t, "dan2")
+	for _, m := range []*machine{d, e} {
+		m.must(Join(t.Context(), m.dir, Place{Folder: folder}, "laptop", sheet))
+	}
+	d.sync()
+	_, err = Retire(t.Context(), b.store, b.options, "laptop")
+	b.must(err)
+	e.sync()
+	f := newMachine(t, "dan3")
+	f.must(Join(t.Context(), f.dir, Place{Folder: folder}, "laptop", sheet))
+	f.sync()
+	b.sync()
+	if _, err := Retire(t.Context(), b.store, b.options, "laptop"); memory.CodeOf(err) != memory.CodeInvalid {
+		t.Errorf("one of two laptops is retired: %v", err)
+	}
+	for m, want := range map[*machine]int{d: 0, e: 1, f: 1} {
+		title := "of " + filepath.Base(m.dir)
+		m.remember(title)
+		m.sync()
+		b.sync()
+		if got := b.find(title); (got != 0) != (want != 0) {
+			t.Errorf("%s: found %d, want %d", title, got, want)
+		}
+	}
 }

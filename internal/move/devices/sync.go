@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"claudemem/internal/keep/store/care"
@@ -499,22 +500,19 @@ func Rekey(ctx context.Context, store Store, o Options) (Report, error) {
 	return s.report, nil
 }
 
-// Retire has the files that a device writes from now on refused by all. CodeNotFound for an unknown device.
+// Retire has the files that a device, named by its id or what it is called, writes from now on refused by
+// all. CodeNotFound for an unknown device, CodeInvalid for what several are called.
 func Retire(ctx context.Context, store Store, o Options, device string) (Report, error) {
-	s, err := begin(ctx, store, o)
+	s, name, err := beginWith(ctx, store, o, device)
+	if memory.CodeOf(err) == memory.CodeNotFound { // it may have joined since the last exchange
+		if _, err = Sync(ctx, store, o); err == nil {
+			s, name, err = beginWith(ctx, store, o, device)
+		}
+	}
 	if err != nil {
 		return Report{}, err
 	}
-	p := s.peers[device]
-	for name, other := range s.peers {
-		if p == nil && other.Label == device {
-			device, p = name, other
-		}
-	}
-	if p == nil {
-		return Report{}, memory.Errorf(memory.CodeNotFound, "there is no other device %.60q", device).WithHint("`claude-mem sync devices` lists them")
-	}
-	s.retire(device, p.Number)
+	s.retire(name, s.peers[name].Number)
 	if err := s.list(); err != nil {
 		return Report{}, err
 	}
@@ -522,4 +520,27 @@ func Retire(ctx context.Context, store Store, o Options, device string) (Report,
 		return Report{}, err
 	}
 	return s.report, s.noted(ctx, s.exchange(ctx))
+}
+
+// beginWith is begin, with the id of a device that is not retired.
+func beginWith(ctx context.Context, store Store, o Options, device string) (s *syncing, name string, err error) {
+	if s, err = begin(ctx, store, o); err != nil {
+		return nil, "", err
+	}
+	if s.peers[device] != nil {
+		return s, device, nil
+	}
+	var called []string
+	for name, p := range s.peers {
+		if _, retired := s.own.Retired[name]; p.Label == device && !retired {
+			called = append(called, name)
+		}
+	}
+	switch slices.Sort(called); len(called) {
+	case 0:
+		return nil, "", memory.Errorf(memory.CodeNotFound, "there is no other device %.60q", device).WithHint("`claude-mem sync devices` lists them")
+	case 1:
+		return s, called[0], nil
+	}
+	return nil, "", memory.Errorf(memory.CodeInvalid, "several devices are called %.60q", device).WithHint("name one of " + strings.Join(called, ", "))
 }
