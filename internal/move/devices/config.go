@@ -6,9 +6,6 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,10 +14,12 @@ import (
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/joined"
 )
 
-// configName is the file in the data directory with the keys: it is in no backup and no export.
-const configName = "devices.json"
+// File is the file in the data directory with the keys: it is in no backup and no export.
+var File = &joined.File{Name: "devices.json", Mend: "`claude-mem sync leave`, then `claude-mem sync join DIR` with the sheet of words",
+	Absent: memory.Errorf(memory.CodeNotFound, "this memory is on one device").WithHint("`claude-mem sync init DIR` shares it by a folder, `claude-mem sync join DIR` joins one")}
 
 // Config says what a device shares its memory by.
 type Config struct {
@@ -44,42 +43,17 @@ type Epoch struct {
 	Closed map[string]int `json:"closed,omitempty"`
 }
 
-var errNotJoined = memory.Errorf(memory.CodeNotFound, "this memory is on one device").WithHint("`claude-mem sync init DIR` shares it by a folder, `claude-mem sync join DIR` joins one")
-
-// Joined reports whether a data directory shares its memory.
-func Joined(dataDir string) bool {
-	_, err := os.Lstat(filepath.Join(dataDir, configName))
-	return err == nil
-}
-
 // Load returns the configuration of a data directory, CodeNotFound if it has none.
 func Load(dataDir string) (*Config, error) {
-	content, err := openfile.Read(filepath.Join(dataDir, configName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNotJoined
-	}
 	var c Config
-	if err == nil {
-		err = json.Unmarshal(content, &c)
+	err := File.Load(dataDir, &c)
+	if seed, wrong := hex.DecodeString(c.Seed); err == nil && (wrong != nil || len(seed) != ed25519.SeedSize || len(c.Epochs) == 0) {
+		err = File.Unfit("has no keys")
 	}
 	if err != nil {
-		return nil, memory.Errorf(memory.CodeStorage, "read %s: %w", configName, err).WithHint("`claude-mem sync leave`, then `claude-mem sync join DIR` with the sheet of words")
-	}
-	if seed, err := hex.DecodeString(c.Seed); err != nil || len(seed) != ed25519.SeedSize || len(c.Epochs) == 0 {
-		return nil, memory.Errorf(memory.CodeStorage, "%s has no keys", configName).WithHint("`claude-mem sync leave`, then `claude-mem sync join DIR` with the sheet of words")
+		return nil, err
 	}
 	return &c, nil
-}
-
-func (c *Config) save(dataDir string) error {
-	content, err := json.MarshalIndent(c, "", "  ")
-	if err == nil {
-		err = atomicfile.WriteOwn(filepath.Join(dataDir, configName), append(content, '\n'), 0o600)
-	}
-	if err != nil {
-		return memory.Errorf(memory.CodeStorage, "write %s: %w", configName, err)
-	}
-	return nil
 }
 
 func (c *Config) key() ed25519.PrivateKey {
@@ -128,7 +102,7 @@ func files(folder string) ([]string, error) {
 // Init has a data directory share its memory at a place, and returns the words of the secret: they are
 // shown once. CodeConflict if it shares it already, or another memory is in the folder.
 func Init(ctx context.Context, dataDir string, at Place, label string) ([]string, error) {
-	if Joined(dataDir) {
+	if File.In(dataDir) {
 		return nil, memory.Errorf(memory.CodeConflict, "this memory is shared already").WithHint("`claude-mem sync status` shows by which folder, `claude-mem sync leave` ends it")
 	}
 	c, err := newConfig(at, label)
@@ -151,7 +125,7 @@ func Init(ctx context.Context, dataDir string, at Place, label string) ([]string
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails
 	c.Memory, c.Epochs = hex.EncodeToString(id), []Epoch{{Number: 1, Secret: hex.EncodeToString(s[:])}}
-	return s.words(), c.save(dataDir)
+	return s.words(), File.Save(dataDir, c)
 }
 
 // Join has a data directory share the memory at a place, whose secret the words are. One that shares it
@@ -165,7 +139,7 @@ func Join(ctx context.Context, dataDir string, at Place, label, sheet string) er
 	if err != nil {
 		return err
 	}
-	if Joined(dataDir) {
+	if File.In(dataDir) {
 		fresh := c
 		if c, err = Load(dataDir); err != nil {
 			return err
@@ -188,7 +162,7 @@ func Join(ctx context.Context, dataDir string, at Place, label, sheet string) er
 		c.Epochs = append(c.Epochs, epoch)
 	}
 	slices.SortFunc(c.Epochs, func(a, b Epoch) int { return a.Number - b.Number })
-	return c.save(dataDir)
+	return File.Save(dataDir, c)
 }
 
 // findFile returns the header of a file in a folder that a secret opens, the one with a list of closed files if there is one.
@@ -219,9 +193,8 @@ func findFile(folder string, s secret) (*Header, error) {
 
 // Leave ends sharing. The memory stays as it is, and so do the files of this device in the folder.
 func Leave(dataDir string) error {
-	err := os.Remove(filepath.Join(dataDir, configName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return errNotJoined
+	if err := File.Remove(dataDir); err != nil {
+		return err
 	}
-	return errors.Join(err, os.RemoveAll(filepath.Join(dataDir, cloneName)))
+	return os.RemoveAll(filepath.Join(dataDir, cloneName))
 }

@@ -14,6 +14,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/joined"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -37,19 +38,17 @@ func newMachine(t testing.TB, name string) *machine {
 	m := &machine{t: t, dir: dir, project: "/home/" + name + "/tally"}
 	m.open()
 	t.Cleanup(func() { _ = m.store.Close() })
-	m.options = Options{DataDir: dir, Now: func() memory.Millis { return 1 },
-		Identify: func(project string) string {
-			if project == m.project {
-				return "github.com/ada/tally"
-			}
-			return ""
-		},
-		Redact: func(p *memory.Portable) bool {
-			if o := p.Observation; o != nil {
-				o.Title = strings.ReplaceAll(o.Title, "hunter2", "***")
-			}
-			return true
-		}}
+	m.options = Options{Options: joined.Options{DataDir: dir, Now: func() memory.Millis { return 1 }, Identify: func(project string) string {
+		if project == m.project {
+			return "github.com/ada/tally"
+		}
+		return ""
+	}, Sharing: care.Sharing{Redact: func(p *memory.Portable) bool {
+		if o := p.Observation; o != nil {
+			o.Title = strings.ReplaceAll(o.Title, "hunter2", "***")
+		}
+		return true
+	}}}}
 	return m
 }
 

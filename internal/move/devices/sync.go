@@ -15,38 +15,24 @@ import (
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/joined"
 )
 
 // Store is what Sync needs of the store.
 type Store interface {
-	ProjectPaths(ctx context.Context) ([]string, error)
-	SetIdentities(ctx context.Context, device string, of map[string]string) error
+	joined.Store
 	NoteEdits(ctx context.Context, sharing care.Sharing) error
 	Unsent(ctx context.Context, page care.SharedPage) ([]memory.Shared, care.SharedPage, error)
 	MarkSent(ctx context.Context, page care.SharedPage, state map[string]any) error
 	Merge(ctx context.Context, sharing care.Sharing, incoming []memory.Shared, state map[string]any) (added, erased int, err error)
-	SharedState(ctx context.Context, name string, value any) error
-	KeepSharedState(ctx context.Context, state map[string]any) error
 	ShareAnew(ctx context.Context) error
 }
 
 // Options are what Sync takes from outside.
 type Options struct {
-	DataDir string
-	// Identify returns the identity that a project's directory has on all machines, "" for none.
-	Identify func(project string) string
+	joined.Options
 	// Projects are directories of projects that may have no records yet.
 	Projects []string
-	// Captured reports whether events of a project are captured here.
-	Captured func(project string) bool
-	// Redact takes private and secret text out of a record; false if nothing is left.
-	Redact func(*memory.Portable) bool
-	// Note keeps what was erased outside of the database.
-	Note func(*care.Erasure) error
-	// Gently is for an exchange that nobody waits for: it leaves the database free most of the time.
-	Gently bool
-	// Now returns the time.
-	Now func() memory.Millis
 	// TransferTime bounds a fetch and a push by git, 15 minutes if it is 0.
 	TransferTime time.Duration
 }
@@ -145,7 +131,6 @@ type syncing struct {
 	Options
 	store   Store
 	cfg     *Config
-	sharing care.Sharing
 	own     own
 	peers   map[string]*peer
 	refused map[string]Refused
@@ -171,11 +156,12 @@ func begin(ctx context.Context, store Store, o Options) (*syncing, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &syncing{Options: o, store: store, cfg: cfg, sharing: care.Sharing{Device: cfg.Device(), Captured: o.Captured, Note: o.Note, Gently: o.Gently}, report: Report{Refused: []Refused{}}}
+	o.Device = cfg.Device()
+	s := &syncing{Options: o, store: store, cfg: cfg, report: Report{Refused: []Refused{}}}
 	if err := s.readState(ctx); err != nil {
 		return nil, err
 	}
-	if s.own.Memory == cfg.Memory && s.own.Device == s.sharing.Device {
+	if s.own.Memory == cfg.Memory && s.own.Device == s.Device {
 		if s.own.Secrets != len(cfg.Epochs) { // what it could not open may be of another epoch
 			s.own.Secrets, s.refused = len(cfg.Epochs), map[string]Refused{}
 		}
@@ -185,7 +171,7 @@ func begin(ctx context.Context, store Store, o Options) (*syncing, error) {
 	if err := store.ShareAnew(ctx); err != nil {
 		return nil, err
 	}
-	s.own, s.peers, s.refused = own{Memory: cfg.Memory, Device: s.sharing.Device, Epoch: cfg.current().Number, Live: map[int]int64{}, Secrets: len(cfg.Epochs), Anew: true}, map[string]*peer{}, map[string]Refused{}
+	s.own, s.peers, s.refused = own{Memory: cfg.Memory, Device: s.Device, Epoch: cfg.current().Number, Live: map[int]int64{}, Secrets: len(cfg.Epochs), Anew: true}, map[string]*peer{}, map[string]Refused{}
 	return s, store.KeepSharedState(ctx, s.state())
 }
 
@@ -208,27 +194,17 @@ func (s *syncing) noted(ctx context.Context, err error) error {
 }
 
 func (s *syncing) run(ctx context.Context) error {
-	paths, err := s.store.ProjectPaths(ctx)
-	if err != nil {
+	if err := s.IdentifyProjects(ctx, s.store, s.Projects...); err != nil {
 		return err
 	}
-	identities := map[string]string{}
-	for _, path := range append(paths, s.Projects...) {
-		if identity := s.Identify(path); identity != "" {
-			identities[path] = identity
-		}
-	}
-	if err := s.store.SetIdentities(ctx, s.own.Device, identities); err != nil {
-		return err
-	}
-	if err := s.store.NoteEdits(ctx, s.sharing); err != nil {
+	if err := s.store.NoteEdits(ctx, s.Sharing); err != nil {
 		return err
 	}
 	if err := s.pull(ctx); err != nil {
 		return err
 	}
 	// What it took in may have erased more.
-	if err := s.store.NoteEdits(ctx, s.sharing); err != nil {
+	if err := s.store.NoteEdits(ctx, s.Sharing); err != nil {
 		return err
 	}
 	return s.push(ctx)
@@ -409,7 +385,7 @@ func (s *syncing) take(ctx context.Context, name string) error {
 	})
 	s.accept(o, hash)
 	delete(s.refused, name)
-	added, erased, err := s.store.Merge(ctx, s.sharing, states, s.state())
+	added, erased, err := s.store.Merge(ctx, s.Sharing, states, s.state())
 	s.report.Received += len(states)
 	s.report.Added += added
 	s.own.Anew = s.own.Anew || erased > 0 // files of this device may have it
@@ -489,7 +465,7 @@ func Rekey(ctx context.Context, store Store, o Options) (Report, error) {
 	fresh := newSecret()
 	s.cfg.Epochs = append(s.cfg.Epochs, Epoch{Number: s.cfg.current().Number + 1, Secret: hex.EncodeToString(fresh[:]), Closed: closed})
 	s.own.Every, s.own.Secrets = s.cfg.current().Number, len(s.cfg.Epochs)
-	if err := errors.Join(store.KeepSharedState(ctx, s.state()), s.cfg.save(o.DataDir)); err != nil {
+	if err := errors.Join(store.KeepSharedState(ctx, s.state()), File.Save(o.DataDir, s.cfg)); err != nil {
 		return Report{}, err
 	}
 	// The words are returned whatever happens: this device has begun with them.

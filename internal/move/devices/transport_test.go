@@ -68,7 +68,7 @@ func TestTransport(t *testing.T) {
 		c, err := Load(m.dir)
 		m.must(err)
 		c.Folder = own
-		m.must(c.save(m.dir))
+		m.must(File.Save(m.dir, c))
 		folders = append(folders, own)
 	}
 	origin := map[string]int{} // who has written a file

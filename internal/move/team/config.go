@@ -4,20 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
-	"claudemem/internal/leaf/atomicfile"
-	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/joined"
 )
 
-// configName is the file in the data directory that says which team the memory is in. It has no password.
-const configName = "team.json"
+// File is the file in the data directory that says which team the memory is in. It has no password.
+var File = &joined.File{Name: "team.json", Mend: "`claude-mem team join ADDRESS` writes it anew",
+	Absent: memory.Errorf(memory.CodeNotFound, "this memory is in no team").WithHint("`claude-mem team join ADDRESS` joins one: docs/teams.md")}
 
 // Config says which team a memory is in, and what it shares and takes.
 type Config struct {
@@ -42,41 +37,21 @@ type Policy struct {
 	Summaries bool `json:"summaries,omitempty"`
 }
 
-var errNotJoined = memory.Errorf(memory.CodeNotFound, "this memory is in no team").WithHint("`claude-mem team join ADDRESS` joins one: docs/teams.md")
-
-// Joined reports whether a data directory is in a team.
-func Joined(dataDir string) bool {
-	_, err := os.Lstat(filepath.Join(dataDir, configName))
-	return err == nil
-}
-
 // Load returns the configuration of a data directory, CodeNotFound if it has none.
 func Load(dataDir string) (*Config, error) {
-	content, err := openfile.Read(filepath.Join(dataDir, configName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNotJoined
-	}
 	var c Config
-	if err == nil {
-		err = json.Unmarshal(content, &c)
+	err := File.Load(dataDir, &c)
+	if err == nil && (c.Address == "" || !memberName.MatchString(c.Member)) {
+		err = File.Unfit("names no server, or no member")
 	}
-	if err != nil || c.Address == "" || !memberName.MatchString(c.Member) {
-		return nil, memory.Errorf(memory.CodeStorage, "%s cannot be read", configName).WithHint("`claude-mem team join ADDRESS` writes it anew")
+	if err != nil {
+		return nil, err
 	}
 	return &c, nil
 }
 
 // Save keeps a configuration.
-func (c *Config) Save(dataDir string) error {
-	content, err := json.MarshalIndent(c, "", "  ")
-	if err == nil {
-		err = atomicfile.WriteOwn(filepath.Join(dataDir, configName), append(content, '\n'), 0o600)
-	}
-	if err != nil {
-		return memory.Errorf(memory.CodeStorage, "write %s: %w", configName, err)
-	}
-	return nil
-}
+func (c *Config) Save(dataDir string) error { return File.Save(dataDir, c) }
 
 // mutes reports whether nothing that a member shares of a project is kept.
 func (c *Config) mutes(member, project string) bool {
@@ -96,7 +71,7 @@ func Join(ctx context.Context, dataDir, address string) (*Config, error) {
 		return nil, err
 	}
 	c := &Config{}
-	if Joined(dataDir) {
+	if File.In(dataDir) {
 		if c, err = Load(dataDir); err != nil {
 			return nil, err
 		}
@@ -115,13 +90,4 @@ func Join(ctx context.Context, dataDir, address string) (*Config, error) {
 	}
 	c.Team, c.Address, c.Member, c.Reader = team[0], address, who.name, !who.writes
 	return c, c.Save(dataDir)
-}
-
-// Leave ends the membership of a data directory. What the team has stays.
-func Leave(dataDir string) error {
-	err := os.Remove(filepath.Join(dataDir, configName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return errNotJoined
-	}
-	return err
 }

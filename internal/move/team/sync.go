@@ -11,6 +11,7 @@ import (
 
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/joined"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -25,10 +26,7 @@ const (
 
 // Store is what of the store is used here.
 type Store interface {
-	ProjectPaths(ctx context.Context) ([]string, error)
-	SetIdentities(ctx context.Context, device string, of map[string]string) error
-	SharedState(ctx context.Context, name string, value any) error
-	KeepSharedState(ctx context.Context, state map[string]any) error
+	joined.Store
 	TeamDrafts(ctx context.Context, team care.Team, c care.TeamChoice) ([]care.TeamDraft, error)
 	TeamAct(ctx context.Context, team care.Team, c care.TeamChoice, act string) (int, error)
 	TeamEdits(ctx context.Context, team care.Team) error
@@ -40,15 +38,7 @@ type Store interface {
 
 // Options is what a Sync takes from outside.
 type Options struct {
-	DataDir string
-	// Device is the name of this machine among the person's own ones, "" if there is only one.
-	Device string
-	// Identify returns what a project is called on all machines, "" if it has no such name.
-	Identify func(project string) string
-	Captured func(project string) bool
-	Redact   func(*memory.Portable) bool
-	Note     func(*care.Erasure) error
-	Now      func() memory.Millis
+	joined.Options
 	// Pull has the server asked for what is new even if nothing is to be sent.
 	Pull bool
 	// Anew has it asked for all that it has.
@@ -57,7 +47,9 @@ type Options struct {
 
 // Team returns as whom a memory is in its team.
 func (o *Options) Team(c *Config) care.Team {
-	return care.Team{Member: c.Member, Device: c.Device, Captured: o.Captured, Muted: c.mutes, Redact: o.Redact, Note: o.Note}
+	sharing := o.Sharing
+	sharing.Device = c.Device
+	return care.Team{Sharing: sharing, Member: c.Member, Muted: c.mutes}
 }
 
 // State is what a memory knows of its team.
@@ -136,7 +128,7 @@ func (s *syncing) kept() map[string]any { return map[string]any{care.TeamState: 
 
 // local notes what was done here, and shares what policies say.
 func (s *syncing) local(ctx context.Context) error {
-	if err := Identify(ctx, s.store, &s.Options); err != nil {
+	if err := s.IdentifyProjects(ctx, s.store); err != nil {
 		return err
 	}
 	if err := s.store.TeamEdits(ctx, s.team); err != nil || len(s.cfg.Policies) == 0 {
@@ -162,21 +154,6 @@ func (p Policy) choice(path string) care.TeamChoice {
 		c.Kinds = append(c.Kinds, "summary")
 	}
 	return c
-}
-
-// Identify gives the projects of this machine their names on all machines.
-func Identify(ctx context.Context, store Store, o *Options) error {
-	paths, err := store.ProjectPaths(ctx)
-	if err != nil {
-		return err
-	}
-	identities := map[string]string{}
-	for _, path := range paths {
-		if identity := o.Identify(path); identity != "" {
-			identities[path] = identity
-		}
-	}
-	return store.SetIdentities(ctx, o.Device, identities)
 }
 
 // remote exchanges records with the server.

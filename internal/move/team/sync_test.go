@@ -16,6 +16,7 @@ import (
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/joined"
 	"claudemem/internal/move/team"
 	"claudemem/proof/postgres"
 )
@@ -36,20 +37,17 @@ func newMate(t *testing.T, s *postgres.Server, role string) *mate {
 	m.Store, err = store.Open(t.Context(), filepath.Join(m.dir, "memory.db"), store.Options{})
 	m.must(err)
 	t.Cleanup(func() { _ = m.Close() })
-	m.options = team.Options{DataDir: m.dir, Pull: true, Now: func() memory.Millis { return memory.MillisOf(time.Now()) }, Captured: func(string) bool { return true },
-		Identify: func(project string) string {
-			if project == m.project {
-				return "github.com/acme/shop"
-			}
-			return ""
-		},
-		Redact: func(p *memory.Portable) bool {
-			if p.Observation != nil {
-				p.Observation.Title = strings.ReplaceAll(p.Observation.Title, "hunter2", "***")
-			}
-			return true
-		},
-		Note: func(*care.Erasure) error { return nil }}
+	m.options = team.Options{Pull: true, Options: joined.Options{DataDir: m.dir, Now: func() memory.Millis { return memory.MillisOf(time.Now()) }, Identify: func(project string) string {
+		if project == m.project {
+			return "github.com/acme/shop"
+		}
+		return ""
+	}, Sharing: care.Sharing{Captured: func(string) bool { return true }, Note: func(*care.Erasure) error { return nil }, Redact: func(p *memory.Portable) bool {
+		if p.Observation != nil {
+			p.Observation.Title = strings.ReplaceAll(p.Observation.Title, "hunter2", "***")
+		}
+		return true
+	}}}}
 	m.remember("own of " + role)
 	_, err = team.Join(t.Context(), m.dir, s.Address(role))
 	m.must(err)
@@ -82,7 +80,7 @@ func (m *mate) share(ids ...memory.ObservationID) {
 	m.t.Helper()
 	cfg, err := team.Load(m.dir)
 	m.must(err)
-	m.must(team.Identify(m.t.Context(), m.Store, &m.options))
+	m.must(m.options.IdentifyProjects(m.t.Context(), m.Store))
 	var c care.TeamChoice
 	for _, id := range ids {
 		c.Refs = append(c.Refs, memory.RecordRef{Kind: memory.RecordObservation, ID: int64(id)})

@@ -11,7 +11,7 @@ import (
 
 // checkDevices checks the exchange with the other devices of the memory, as it was noted last.
 func checkDevices(ctx context.Context, e *exam) ([]Finding, string) {
-	if !devices.Joined(e.DataDir) {
+	if !devices.File.In(e.DataDir) {
 		return nil, "this memory is on one device"
 	}
 	s, err := e.database()

@@ -11,7 +11,7 @@ import (
 
 // checkTeam checks the exchange with the server of the memory's team, as it was noted last. It does not ask the server.
 func checkTeam(ctx context.Context, e *exam) ([]Finding, string) {
-	if !team.Joined(e.DataDir) {
+	if !team.File.In(e.DataDir) {
 		return nil, "this memory is in no team"
 	}
 	s, err := e.database()

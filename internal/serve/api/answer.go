@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -300,12 +301,7 @@ const DevicesStatusPath = "/api/devices"
 // records, "shared" shares them, "unshared" takes them back, "drop" erases from here what was pulled.
 type TeamRequest struct {
 	Action string `json:"action,omitempty"`
-	// Refs are the records; without them it is those of Project, of the Kinds.
-	Refs    []memory.RecordRef `json:"refs,omitempty"`
-	Project string             `json:"project,omitempty"`
-	Kinds   []string           `json:"kinds,omitempty"`
-	// Policy leaves out what only a person's act shares.
-	Policy bool `json:"policy,omitempty"`
+	care.TeamChoice
 	// Digest is that of the drafts that a person has seen: others are not shared.
 	Digest string `json:"digest,omitempty"`
 	// Of is the member or project of which is dropped, All everything.
@@ -324,23 +320,12 @@ type TeamAnswer struct {
 	Changed int `json:"changed"`
 	Erased  int `json:"erased"`
 	// Acted is how many records were shared, taken back or dropped.
-	Acted   int         `json:"acted,omitempty"`
-	Refused []string    `json:"refused,omitempty"`
-	Drafts  []TeamDraft `json:"drafts,omitempty"`
-	Digest  string      `json:"digest,omitempty"`
+	Acted   int              `json:"acted,omitempty"`
+	Refused []string         `json:"refused,omitempty"`
+	Drafts  []care.TeamDraft `json:"drafts,omitempty"`
+	Digest  string           `json:"digest,omitempty"`
 	// Fault says why the server does not have it yet.
 	Fault string `json:"fault,omitempty"`
-}
-
-// TeamDraft is a record that may be shared: Bytes are those that would leave, Refused says why it does not, Asks why
-// no policy shares it.
-type TeamDraft struct {
-	Kind    string `json:"kind"`
-	ID      int64  `json:"id"`
-	Title   string `json:"title"`
-	Refused string `json:"refused,omitempty"`
-	Asks    string `json:"asks,omitempty"`
-	Bytes   string `json:"bytes,omitempty"`
 }
 
 // TeamPath is the route that syncs with a team: POST, TeamRequest, TeamAnswer.

@@ -19,8 +19,10 @@ import (
 	"time"
 
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/devices"
+	"claudemem/internal/move/joined"
 )
 
 // The bars.
@@ -63,8 +65,8 @@ func open(ctx context.Context, dir string) (*machine, error) {
 		return nil, err
 	}
 	s, err := store.Open(ctx, filepath.Join(dir, "memory.db"), store.Options{})
-	return &machine{s, devices.Options{DataDir: dir, Identify: func(project string) string { return "example.org/" + filepath.Base(project) },
-		Redact: func(*memory.Portable) bool { return true }, Now: func() memory.Millis { return memory.MillisOf(time.Now()) }}}, err
+	return &machine{s, devices.Options{Options: joined.Options{DataDir: dir, Identify: func(project string) string { return "example.org/" + filepath.Base(project) },
+		Sharing: care.Sharing{Redact: func(*memory.Portable) bool { return true }}, Now: func() memory.Millis { return memory.MillisOf(time.Now()) }}}}, err
 }
 
 // sync syncs and returns how long that took.

@@ -12,6 +12,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/capture/repo"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/devices"
@@ -52,9 +53,6 @@ remote origin of the clone in DIR. It has to take pushes without a question (ssh
 	byGit := gitFlag(cmd)
 	label := cmd.Flags().String("name", "", "what this machine is called; its host name unless given")
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
-		if err := os.MkdirAll(dataDir, 0o700); err != nil {
-			return memory.Errorf(memory.CodeStorage, "make data directory: %w", err)
-		}
 		at, err := placeOf(ctx, given, *byGit)
 		if err != nil {
 			return err
@@ -143,9 +141,6 @@ machine the same command takes the new words. --git is that of ` + "`sync init`"
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(dataDir, 0o700); err != nil {
-			return memory.Errorf(memory.CodeStorage, "make data directory: %w", err)
-		}
 		if err := devices.Join(ctx, dataDir, at, deviceLabel(*label), sheet); err != nil {
 			return err
 		}
@@ -221,23 +216,33 @@ func (a *Verbs) syncStatusCommand() *cobra.Command {
 				p.Printf("remote   %s\n", print.Line(status.Remote, 0))
 			}
 			p.Printf("this     %s (%s)\n", print.Line(status.Label, 60), status.Device)
-			synced := "never"
-			if status.SyncedAt != 0 {
-				synced = p.Ago(status.SyncedAt)
-			}
-			p.Printf("synced   %s\n", synced)
-			if status.Fault != "" {
-				p.Printf("%s  %s\n", p.Style(print.Red, "failed "), print.Line(status.Fault, 300))
-			}
+			printSynced(p, status.SyncedAt, "", status.Fault)
 			printDevices(p, status.Devices)
-			for _, r := range status.Refused {
-				p.Printf("%s  %s: %s\n", p.Style(print.Red, "refused"), r.Name, print.Line(r.Reason, 200))
-			}
+			printRefused(p, collect.Map(status.Refused, func(r memory.RefusedFile) string { return r.Name + ": " + r.Reason }))
 			for _, r := range status.Contested {
 				p.Printf("edited   %s on two machines at once, in force is: %s\n", r.Name(), print.Line(r.Text, 100))
 			}
 		})
 	})
+}
+
+// printSynced prints when the last exchange was, how much was behind then, and how it failed.
+func printSynced(p *print.Printer, at memory.Millis, behind, fault string) {
+	synced := "never"
+	if at != 0 {
+		synced = p.Ago(at)
+	}
+	p.Printf("synced   %s\n", print.Join(", ", synced, behind))
+	if fault != "" {
+		p.Printf("%s  %s\n", p.Style(print.Red, "failed "), print.Line(fault, 300))
+	}
+}
+
+// printRefused prints what was refused and why.
+func printRefused(p *print.Printer, reasons []string) {
+	for _, reason := range reasons {
+		p.Printf("%s  %s\n", p.Style(print.Red, "refused"), print.Line(reason, 250))
+	}
 }
 
 func printDevices(p *print.Printer, list []memory.Device) {

@@ -3,13 +3,13 @@ package transfer
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/team"
@@ -74,17 +74,13 @@ certificate that can be verified.`,
 		Args:    cli.Args(cobra.ExactArgs(1)),
 	}
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
-		if err := os.MkdirAll(dataDir, 0o700); err != nil {
-			return memory.Errorf(memory.CodeStorage, "make data directory: %w", err)
-		}
 		cfg, err := team.Join(ctx, dataDir, given[0])
 		if err != nil {
 			return err
 		}
-		answer, err := daemon.SyncTeam(ctx, dataDir, api.TeamRequest{})
-		return a.Done(teamDone{TeamAnswer: answer, Member: cfg.Member}, err, func(p *print.Printer) {
-			p.Printf("You are %s%s. %s of others taken in. What you share: claude-mem share ID…\n", cfg.Member, print.If(cfg.Reader, ", who only reads"), text.GroupedCount(answer.Added, "record"))
-		})
+		return a.syncTeam(ctx, dataDir, api.TeamRequest{}, func(p *print.Printer, done *teamDone) {
+			p.Printf("You are %s%s. %s of others taken in. What you share: claude-mem share ID…\n", cfg.Member, print.If(cfg.Reader, ", who only reads"), text.GroupedCount(done.Added, "record"))
+		}, cfg.Member)
 	})
 }
 
@@ -99,11 +95,7 @@ func (a *Verbs) teamStatusCommand() *cobra.Command {
 		s, err := daemon.ReadTeam(ctx, dataDir)
 		return a.Done(s, err, func(p *print.Printer) {
 			p.Printf("server   %s\nyou      %s%s\n", print.Line(s.Address, 0), s.Member, print.If(s.Reader, " (reads only)"))
-			synced := "never"
-			if s.SyncedAt != 0 {
-				synced = p.Ago(s.SyncedAt)
-			}
-			p.Printf("synced   %s%s\n", synced, print.If(s.Behind > 0, fmt.Sprintf(", %s behind", text.Grouped(int(s.Behind)))))
+			printSynced(p, s.SyncedAt, print.If(s.Behind > 0, text.Grouped(int(s.Behind))+" behind"), print.Join("; ", s.Fault, s.Hint))
 			p.Printf("shared   %d, edited of others %d, not sent yet %d\n", s.Shared, s.Edited, s.Unsent)
 			for _, policy := range s.Policies {
 				p.Printf("policy   all of %s%s\n", print.Line(policy.Project, 0), print.If(policy.Summaries, ", with summaries"))
@@ -114,12 +106,7 @@ func (a *Verbs) teamStatusCommand() *cobra.Command {
 			for _, muted := range s.Muted {
 				p.Printf("muted    %s\n", print.Line(muted, 0))
 			}
-			if s.Fault != "" {
-				p.Printf("%s  %s%s\n", p.Style(print.Red, "failed "), print.Line(s.Fault, 300), print.If(s.Hint != "", "; "+s.Hint))
-			}
-			for _, r := range s.Refused {
-				p.Printf("%s  %s\n", p.Style(print.Red, "refused"), print.Line(r, 200))
-			}
+			printRefused(p, s.Refused)
 		})
 	})
 }
@@ -158,18 +145,33 @@ records that were made later, and those of these projects, as github.com/owner/n
 		if err := cfg.Save(dataDir); err != nil {
 			return err
 		}
-		answer, err := daemon.SyncTeam(ctx, dataDir, api.TeamRequest{})
-		return a.Done(teamDone{TeamAnswer: answer}, err, func(p *print.Printer) { a.printTeam(p, &answer) })
+		return a.syncTeam(ctx, dataDir, api.TeamRequest{}, printExchanged)
 	})
 }
 
-func (a *Verbs) printTeam(p *print.Printer, answer *api.TeamAnswer) {
-	p.Printf("%s sent, %d added, %d changed, %d erased\n", text.GroupedCount(answer.Sent, "record"), answer.Added, answer.Changed, answer.Erased)
-	for _, refused := range answer.Refused {
-		a.Note("refused: %s", print.Line(refused, 200))
-	}
-	if answer.Fault != "" {
-		a.Note("Not sent yet, it is tried again: %s", print.Line(answer.Fault, 300))
+// syncTeam makes a request, and prints what was done: by say, then what was refused or failed.
+func (a *Verbs) syncTeam(ctx context.Context, dataDir string, r api.TeamRequest, say func(*print.Printer, *teamDone), member ...string) error {
+	answer, err := daemon.SyncTeam(ctx, dataDir, r)
+	done := teamDone{TeamAnswer: answer, Member: strings.Join(member, "")}
+	return a.Done(&done, err, func(p *print.Printer) {
+		say(p, &done)
+		for _, refused := range answer.Refused {
+			a.Note("refused: %s", print.Line(refused, 200))
+		}
+		if answer.Fault != "" {
+			a.Note("Not sent yet, it is tried again: %s", print.Line(answer.Fault, 300))
+		}
+	})
+}
+
+func printExchanged(p *print.Printer, done *teamDone) {
+	p.Printf("%s sent, %d added, %d changed, %d erased\n", text.GroupedCount(done.Sent, "record"), done.Added, done.Changed, done.Erased)
+}
+
+// acted returns a function that prints how many records it was, and what became of them.
+func acted(how string) func(*print.Printer, *teamDone) {
+	return func(p *print.Printer, done *teamDone) {
+		p.Printf("%s %s\n", text.GroupedCount(done.Acted, "record"), how)
 	}
 }
 
@@ -200,22 +202,15 @@ github.com/owner/name, and take in no more of it. With --undo it is taken in aga
 		}
 		of := identityOf(given[0])
 		cfg.Muted = slices.DeleteFunc(cfg.Muted, func(name string) bool { return name == of })
-		request := api.TeamRequest{Anew: *undo}
+		request, say := api.TeamRequest{Anew: *undo}, printExchanged
 		if !*undo {
 			cfg.Muted = append(cfg.Muted, of)
-			request = api.TeamRequest{Action: "drop", Of: of}
+			request, say = api.TeamRequest{Action: "drop", Of: of}, acted("erased here. The team keeps them.")
 		}
 		if err := cfg.Save(dataDir); err != nil {
 			return err
 		}
-		answer, err := daemon.SyncTeam(ctx, dataDir, request)
-		return a.Done(teamDone{TeamAnswer: answer}, err, func(p *print.Printer) {
-			if *undo {
-				a.printTeam(p, &answer)
-				return
-			}
-			p.Printf("%s erased here. The team keeps them.\n", text.GroupedCount(answer.Acted, "record"))
-		})
+		return a.syncTeam(ctx, dataDir, request, say)
 	})
 }
 
@@ -247,7 +242,7 @@ func (a *Verbs) teamLeaveCommand() *cobra.Command {
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		answer, err := daemon.SyncTeam(ctx, dataDir, api.TeamRequest{Action: "drop", All: true})
 		if err == nil {
-			err = team.Leave(dataDir)
+			err = team.File.Remove(dataDir)
 		}
 		return a.Done(teamDone{TeamAnswer: answer}, err, func(p *print.Printer) {
 			p.Printf("%s of others erased here. This memory is in no team.\n", text.GroupedCount(answer.Acted, "record"))
@@ -310,13 +305,7 @@ except those of which it is not known whose words they have. unshare --project e
 			return err
 		}
 		r.Action, r.Digest = "shared", drafts.Digest
-		answer, err := daemon.SyncTeam(ctx, m.DataDir, r)
-		return a.Done(teamDone{TeamAnswer: answer}, err, func(p *print.Printer) {
-			p.Printf("%s shared\n", text.GroupedCount(answer.Acted, "record"))
-			if answer.Fault != "" {
-				a.Note("Not sent yet, it is tried again: %s", print.Line(answer.Fault, 300))
-			}
-		})
+		return a.syncTeam(ctx, m.DataDir, r, acted("shared"))
 	})
 }
 
@@ -367,7 +356,7 @@ func namedRecords(given []string) (refs []memory.RecordRef, err error) {
 }
 
 // printDrafts prints what leaves.
-func (a *Verbs) printDrafts(drafts []api.TeamDraft) {
+func (a *Verbs) printDrafts(drafts []care.TeamDraft) {
 	p := a.People()
 	for i := range drafts {
 		d := &drafts[i]
@@ -414,7 +403,7 @@ has read, or a backup of the server has, stays so.`,
 	cmd.ValidArgsFunction = cli.Completion(a.RecordChoices())
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
 		refs, err := namedRecords(given)
-		r := api.TeamRequest{Action: "unshared", Refs: refs}
+		r := api.TeamRequest{Action: "unshared", TeamChoice: care.TeamChoice{Refs: refs}}
 		if err == nil && *project != "" {
 			var path string
 			if path, err = a.ProjectOr(*project); err == nil {
@@ -428,12 +417,6 @@ has read, or a backup of the server has, stays so.`,
 		if err != nil {
 			return err
 		}
-		answer, err := daemon.SyncTeam(ctx, dataDir, r)
-		return a.Done(teamDone{TeamAnswer: answer}, err, func(p *print.Printer) {
-			p.Printf("%s taken back\n", text.GroupedCount(answer.Acted, "record"))
-			if answer.Fault != "" {
-				a.Note("Not sent yet, it is tried again: %s", print.Line(answer.Fault, 300))
-			}
-		})
+		return a.syncTeam(ctx, dataDir, r, acted("taken back"))
 	})
 }

@@ -23,6 +23,8 @@ type Sharing struct {
 	Device string
 	// Captured reports whether events of a project are captured here.
 	Captured func(project string) bool
+	// Redact takes private text and secrets out of a record; false if nothing is left.
+	Redact func(*memory.Portable) bool
 	// Note keeps an erasure outside of the database, before it is committed.
 	Note func(*Erasure) error
 	// Gently has the database free for others most of the time: commits are short, with pauses between them.

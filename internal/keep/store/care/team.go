@@ -33,15 +33,12 @@ const (
 
 // Team says as whom a memory is in a team.
 type Team struct {
-	// Member is the person's name there, Device tells the person's machines apart.
-	Member, Device string
-	// Captured reports whether events of a project are captured here, Muted whether what a member shares of a project is not wanted.
-	Captured func(project string) bool
-	Muted    func(member, project string) bool
-	// Redact takes private text and secrets out of a record; false if nothing is left.
-	Redact func(*memory.Portable) bool
-	// Note keeps an erasure outside of the database, before it is committed.
-	Note func(*Erasure) error
+	// Sharing has the device that tells the person's machines apart.
+	Sharing
+	// Member is the person's name there.
+	Member string
+	// Muted reports whether what a member shares of a project is not wanted.
+	Muted func(member, project string) bool
 }
 
 // self is the name of this machine in revisions: it begins with the member's.
@@ -204,7 +201,9 @@ type TeamDraft struct {
 	Kind   string         `json:"kind"`
 	ID     int64          `json:"id"`
 	Title  string         `json:"title"`
-	Shared *memory.Shared `json:"shared,omitempty"`
+	Shared *memory.Shared `json:"-"`
+	// Bytes are those that would leave.
+	Bytes string `json:"bytes,omitempty"`
 	// Refused says why it does not leave, Asks why no policy shares it.
 	Refused string `json:"refused,omitempty"`
 	Asks    string `json:"asks,omitempty"`
@@ -214,11 +213,11 @@ type TeamDraft struct {
 type TeamChoice struct {
 	// Refs are records, a session stands for its observations and summaries. Without them it is those of Project that are not shared
 	// yet, of the Kinds; to be taken back those of the project that has Project for an identity.
-	Refs    []memory.RecordRef
-	Project string
-	Kinds   []string
+	Refs    []memory.RecordRef `json:"refs,omitempty"`
+	Project string             `json:"project,omitempty"`
+	Kinds   []string           `json:"kinds,omitempty"`
 	// Policy leaves out what only a person's act shares.
-	Policy bool
+	Policy bool `json:"policy,omitempty"`
 }
 
 // TeamDrafts returns the records of a choice as they would leave. Nothing is written.
@@ -291,7 +290,9 @@ func draftOf(t *db.Tx, team *Team, known *identities, kind string, r *sharedReco
 		d.Refused = "nothing of it is left without private text"
 		return d
 	}
-	d.Shared = shared
+	bytes, err := db.Encode(shared)
+	t.Fail(err)
+	d.Shared, d.Bytes = shared, bytes
 	return d
 }
 

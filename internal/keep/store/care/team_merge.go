@@ -3,7 +3,6 @@ package care
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"claudemem/internal/keep/store/db"
@@ -436,29 +435,16 @@ type TeamAuthor struct {
 // CountTeam counts the records of the team.
 func CountTeam(ctx context.Context, s *Care) (c TeamCounts, err error) {
 	defer db.Wrap(&err, "count the team's records")
-	rows, err := teamRows(ctx, s.Reader, "true")
-	authors := map[string]int{}
 	c.Authors = []TeamAuthor{}
-	for i := range rows {
-		r := &rows[i]
-		switch r.act {
-		case ActShared:
-			c.Shared++
-		case actEdited:
-			c.Edited++
-		}
-		if r.unsent > 0 {
-			c.Unsent++
-		}
-		if r.pulled && r.id != 0 {
-			c.Pulled++
-			for _, h := range r.holders {
-				authors[h]++
-			}
-		}
+	var a TeamAuthor
+	for range db.Select(ctx, s.Reader, &err, "SELECT value, count(*) FROM team_records r, json_each(r.holders) WHERE pulled AND r.id IS NOT NULL GROUP BY value ORDER BY value").Into(&a.Member, &a.Records) {
+		c.Authors = append(c.Authors, a)
 	}
-	for _, name := range slices.Sorted(maps.Keys(authors)) {
-		c.Authors = append(c.Authors, TeamAuthor{name, authors[name]})
+	if err != nil {
+		return c, err
+	}
+	for range db.Select(ctx, s.Reader, &err, `SELECT count(*) FILTER (WHERE act = 'shared'), count(*) FILTER (WHERE act = 'edited'), count(*) FILTER (WHERE unsent > 0),
+		count(*) FILTER (WHERE pulled AND id IS NOT NULL) FROM team_records`).Into(&c.Shared, &c.Edited, &c.Unsent, &c.Pulled) {
 	}
 	return c, err
 }
