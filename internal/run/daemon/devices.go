@@ -55,6 +55,7 @@ func newDeviceSync(s *store.Store, in *intake.Intake, dataDir string, log *slog.
 // openDevices makes the sync with other devices. It does not start yet.
 func (w *Worker) openDevices() {
 	w.devices = newDeviceSync(w.store, w.intake, w.cfg.DataDir, w.log, w.cfg.Clock)
+	w.devices.used = w.used
 	w.opened("devices", func(context.Context) error { return w.devices.close() })
 }
 

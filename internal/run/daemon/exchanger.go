@@ -26,8 +26,9 @@ type exchanger struct {
 	dataDir string
 	log     *slog.Logger
 	clock   func() time.Time
-	// identify is that of joined.Options.
+	// identify and used are those of joined.Options.
 	identify func(project string) string
+	used     func() bool
 
 	// with is what the log calls the others, file says whether the memory is joined with them.
 	with string
@@ -125,7 +126,7 @@ func (e *exchanger) options() (joined.Options, error) {
 	captured, err := e.intake.Captured()
 	return joined.Options{
 		DataDir: e.dataDir, Identify: e.identify, Now: func() memory.Millis { return memory.MillisOf(e.clock()) },
-		Sharing: care.Sharing{Captured: captured, Redact: e.intake.Portable, Note: func(erased *care.Erasure) error { return backup.NoteErasure(e.dataDir, erased) }},
+		Sharing: care.Sharing{Captured: captured, Redact: e.intake.Portable, Used: e.used, Note: func(erased *care.Erasure) error { return backup.NoteErasure(e.dataDir, erased) }},
 	}, err
 }
 

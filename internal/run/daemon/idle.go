@@ -16,6 +16,14 @@ import (
 // use resets the idle time.
 func (w *Worker) use() { w.lastUse.Store(w.cfg.Clock().UnixNano()) }
 
+// justUsed is how long the worker counts as used after a request: a hook's next one follows sooner.
+const justUsed = 20 * time.Millisecond
+
+// used reports whether a request has just begun or ended.
+func (w *Worker) used() bool {
+	return w.cfg.Clock().Sub(time.Unix(0, w.lastUse.Load())) < justUsed
+}
+
 // counted returns a handler that counts requests as use of the worker, which puts off
 // its idle exit; those of a status line do not count. A GET also has the spool taken in.
 func (w *Worker) counted(next http.Handler) http.Handler {

@@ -29,20 +29,33 @@ type Sharing struct {
 	Note func(*Erasure) error
 	// Gently has the database free for others most of the time: commits are short, with pauses between them.
 	Gently bool
+	// Used reports whether somebody uses the memory just now, to whom a gentle exchange gives way; nil for nobody.
+	Used func() bool
 }
 
-// Of an exchange that is made gently: how long a commit may take, and the pause after it in times that.
+// Of an exchange that is made gently: how long a commit may take, and the pause after it in times that; how often it looks
+// whether somebody uses the memory, and for how long it gives way between two commits.
 const (
 	gentleCommit = 4 * time.Millisecond
 	gentlePause  = 3
+	usedLook     = 10 * time.Millisecond
+	mostGiven    = time.Second
 )
 
 // rest pauses after a commit that took some time, if the exchange is made gently.
 func (s *Sharing) rest(ctx context.Context, took time.Duration) {
-	if s.Gently {
+	if !s.Gently {
+		return
+	}
+	pause := gentlePause * took
+	for end := time.Now().Add(mostGiven); ; pause = usedLook {
 		select {
-		case <-time.After(gentlePause * took):
+		case <-time.After(pause):
 		case <-ctx.Done():
+			return
+		}
+		if s.Used == nil || !s.Used() || time.Now().After(end) {
+			return
 		}
 	}
 }
