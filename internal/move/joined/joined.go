@@ -19,6 +19,7 @@ import (
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/atomicfile"
 	"claudemem/internal/leaf/openfile"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 )
 
@@ -101,6 +102,7 @@ type Options struct {
 type Store interface {
 	ProjectPaths(ctx context.Context) ([]string, error)
 	SetIdentities(ctx context.Context, device string, of map[string]string) error
+	ProjectNames(ctx context.Context, project string) ([]string, error)
 	SharedState(ctx context.Context, name string, value any) error
 	KeepSharedState(ctx context.Context, state map[string]any) error
 }
@@ -118,4 +120,10 @@ func (o *Options) IdentifyProjects(ctx context.Context, store Store, others ...s
 		}
 	}
 	return store.SetIdentities(ctx, o.Device, identities)
+}
+
+// ProjectNames returns the identities of a project, none if it has none: what a person calls it, and what git tells.
+func (o *Options) ProjectNames(ctx context.Context, store Store, project string) ([]string, error) {
+	names, err := store.ProjectNames(ctx, project)
+	return text.Add(names, o.Identify(project)), err
 }

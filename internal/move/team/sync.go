@@ -139,7 +139,15 @@ func (s *syncing) local(ctx context.Context) error {
 		return err
 	}
 	for _, path := range paths {
-		if policy, set := s.cfg.Policies[s.Identify(path)]; set {
+		names, err := s.ProjectNames(ctx, s.store, path)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			policy, set := s.cfg.Policies[name]
+			if !set {
+				continue
+			}
 			if _, err := s.store.TeamAct(ctx, s.team, policy.choice(path), care.ActShared); err != nil {
 				return err
 			}

@@ -331,3 +331,31 @@ func TestCertificate(t *testing.T) {
 		t.Errorf("a wrong password: %v", err)
 	}
 }
+
+// TestPulledIsNotOfDevices: what was pulled of the team is nothing that the person's own devices exchange: each of them pulls it itself.
+func TestPulledIsNotOfDevices(t *testing.T) {
+	s := postgres.Start(t)
+	s.Team("alice", "bob")
+	a, b := newMate(t, s, "alice"), newMate(t, s, "bob")
+	a.share(a.remember("Use whole cents"))
+	b.sync()
+	if b.find("Use whole cents") == nil {
+		t.Fatal("it was not pulled")
+	}
+	for _, again := range []bool{false, true} { // by the changes, and of a memory that is shared anew
+		b.must(b.NoteEdits(t.Context(), care.Sharing{Device: "tower", Captured: b.options.Captured, Note: b.options.Note}))
+		states, _, err := b.Unsent(t.Context(), care.SharedPage{All: again, Limit: 100})
+		b.must(err)
+		kinds := map[string]int{}
+		for i := range states {
+			kinds[states[i].Kind]++
+			if text := fmt.Sprint(states[i].Fields); strings.Contains(text, "whole cents") || strings.Contains(text, string(care.HostTeam)) {
+				t.Errorf("the devices get %s", text)
+			}
+		}
+		if kinds["observation"] != 1 || kinds["session"] != 1 {
+			t.Errorf("the devices get %v, want bob's own note and its session", kinds)
+		}
+		b.must(b.ShareAnew(t.Context()))
+	}
+}

@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"slices"
 	"time"
 
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/care"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/devices"
+	"claudemem/internal/move/joined"
 	"claudemem/internal/move/team"
 	"claudemem/internal/serve/api"
 )
@@ -112,7 +114,7 @@ func (s *teamSync) do(ctx context.Context, r api.TeamRequest) (answer api.TeamAn
 		answer.Acted, err = s.unshare(ctx, &o, cfg, r.TeamChoice)
 	case "drop":
 		answer.Acted, err = s.store.TeamDrop(ctx, func(holders []string, project string) bool {
-			return r.All || len(holders) == 1 && holders[0] == r.Of || project == r.Of
+			return r.All || len(holders) == 1 && slices.Contains(r.Of, holders[0]) || slices.Contains(r.Of, project)
 		}, r.All)
 		return answer, err
 	default:
@@ -128,16 +130,16 @@ func (s *teamSync) do(ctx context.Context, r api.TeamRequest) (answer api.TeamAn
 	return answer, nil
 }
 
-// unshare takes records back. Those of a project go by the name that a person has given it, and by the one that git tells.
+// unshare takes records back, those of a project by each name that it has.
 func (s *teamSync) unshare(ctx context.Context, o *team.Options, cfg *team.Config, c care.TeamChoice) (acted int, err error) {
 	if c.Project == "" {
 		return s.store.TeamAct(ctx, o.Team(cfg), c, care.ActUnshared)
 	}
-	called, err := s.store.Identities(ctx, o.Device)
+	names, err := o.ProjectNames(ctx, s.store, c.Project)
 	if err != nil {
 		return 0, err
 	}
-	for _, identity := range []string{o.Identify(c.Project), called(c.Project)} {
+	for _, identity := range names {
 		of := c
 		of.Project = identity
 		n, err := s.store.TeamAct(ctx, o.Team(cfg), of, care.ActUnshared)
@@ -168,8 +170,14 @@ func SyncTeam(ctx context.Context, dataDir string, r api.TeamRequest) (api.TeamA
 	return asked(ctx, dataDir, team.File, api.TeamPath, r, func(d *deviceSync) (api.TeamAnswer, error) { return newTeamSync(d).do(ctx, r) })
 }
 
-// Identify returns what a project is called on all machines, "" if it has no such name.
-func Identify(project string) string { return (&deviceSync{}).identify(project) }
+// ProjectNames returns what a project is called on all machines, first by its name there; none if it has no such name. CodeNotFound
+// if the memory is in no team.
+func ProjectNames(ctx context.Context, dataDir, project string) ([]string, error) {
+	return readJoined(ctx, dataDir, team.File, func(s *store.Store) ([]string, error) {
+		o := joined.Options{Identify: (&deviceSync{}).identify}
+		return o.ProjectNames(ctx, s, project)
+	})
+}
 
 // ReadTeam returns what is known here of a memory's team, without asking the server. CodeNotFound if the memory is in no team.
 func ReadTeam(ctx context.Context, dataDir string) (*team.Status, error) {

@@ -304,9 +304,9 @@ type TeamRequest struct {
 	care.TeamChoice
 	// Digest is that of the drafts that a person has seen: others are not shared.
 	Digest string `json:"digest,omitempty"`
-	// Of is the member or project of which is dropped, All everything.
-	Of  string `json:"of,omitempty"`
-	All bool   `json:"all,omitempty"`
+	// Of are the members and projects of which is dropped, All everything.
+	Of  []string `json:"of,omitempty"`
+	All bool     `json:"all,omitempty"`
 	// Lazy asks the server only if there is something to be sent.
 	Lazy bool `json:"lazy,omitempty"`
 	// Anew asks it for all that it has.

@@ -10,6 +10,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/keep/store/care"
+	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/team"
@@ -137,9 +138,14 @@ records that were made later, and those of these projects, as github.com/owner/n
 		if len(*projects) > 0 {
 			cfg.Projects = nil
 			for _, project := range *projects {
-				if project != "all" {
-					cfg.Projects = append(cfg.Projects, identityOf(project))
+				if project == "all" {
+					continue
 				}
+				names, err := a.teamNames(ctx, dataDir, project)
+				if err != nil {
+					return err
+				}
+				cfg.Projects = append(cfg.Projects, names...)
 			}
 		}
 		if err := cfg.Save(dataDir); err != nil {
@@ -175,15 +181,23 @@ func acted(how string) func(*print.Printer, *teamDone) {
 	}
 }
 
-// identityOf returns the name of a project on all machines, by a directory or as it is.
-func identityOf(project string) string {
-	if cli.IsPath(project) {
-		if identity := daemon.Identify(project); identity != "" {
-			return identity
-		}
+// teamNames returns the names of a project on all machines, by a directory or as it is. CodeInvalid for a directory whose project has none.
+func (a *Verbs) teamNames(ctx context.Context, dataDir, project string) ([]string, error) {
+	if !cli.IsPath(project) || !openfile.IsDir(project) {
+		return []string{project}, nil
 	}
-	return project
+	path, err := a.ProjectNamed(project)
+	if err != nil {
+		return nil, err
+	}
+	names, err := daemon.ProjectNames(ctx, dataDir, path)
+	if err == nil && len(names) == 0 {
+		err = errUnnamed
+	}
+	return names, err
 }
+
+var errUnnamed = memory.Errorf(memory.CodeInvalid, "the project has no name on other machines").WithHint("a repository with a remote or a first commit has; `claude-mem projects link DIR NAME` gives one to a directory")
 
 func (a *Verbs) teamMuteCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -200,11 +214,14 @@ github.com/owner/name, and take in no more of it. With --undo it is taken in aga
 		if err != nil {
 			return err
 		}
-		of := identityOf(given[0])
-		cfg.Muted = slices.DeleteFunc(cfg.Muted, func(name string) bool { return name == of })
+		of, err := a.teamNames(ctx, dataDir, given[0])
+		if err != nil {
+			return err
+		}
+		cfg.Muted = slices.DeleteFunc(cfg.Muted, func(name string) bool { return slices.Contains(of, name) })
 		request, say := api.TeamRequest{Anew: *undo}, printExchanged
 		if !*undo {
-			cfg.Muted = append(cfg.Muted, of)
+			cfg.Muted = append(cfg.Muted, of...)
 			request, say = api.TeamRequest{Action: "drop", Of: of}, acted("erased here. The team keeps them.")
 		}
 		if err := cfg.Save(dataDir); err != nil {
@@ -299,7 +316,7 @@ except those of which it is not known whose words they have. unshare --project e
 			}
 		}
 		if r.Project != "" {
-			err = setPolicy(m.DataDir, r.Project, &team.Policy{Summaries: *summaries})
+			err = setPolicy(ctx, m.DataDir, r.Project, &team.Policy{Summaries: *summaries})
 		}
 		if err != nil {
 			return err
@@ -370,21 +387,26 @@ func (a *Verbs) printDrafts(drafts []care.TeamDraft) {
 }
 
 // setPolicy sets the policy of a project, or ends it if it is nil.
-func setPolicy(dataDir, project string, policy *team.Policy) error {
+func setPolicy(ctx context.Context, dataDir, project string, policy *team.Policy) error {
 	cfg, err := team.Load(dataDir)
 	if err != nil {
 		return err
 	}
-	identity := daemon.Identify(project)
-	if identity == "" && policy != nil {
-		return memory.Errorf(memory.CodeInvalid, "the project has no name on other machines").WithHint("a repository with a remote or a first commit has")
+	names, err := daemon.ProjectNames(ctx, dataDir, project)
+	if err != nil {
+		return err
 	}
-	delete(cfg.Policies, identity)
+	for _, name := range names {
+		delete(cfg.Policies, name)
+	}
+	if policy != nil && len(names) == 0 {
+		return errUnnamed
+	}
 	if policy != nil {
 		if cfg.Policies == nil {
 			cfg.Policies = map[string]team.Policy{}
 		}
-		cfg.Policies[identity] = *policy
+		cfg.Policies[names[0]] = *policy
 	}
 	return cfg.Save(dataDir)
 }
@@ -408,7 +430,7 @@ has read, or a backup of the server has, stays so.`,
 			var path string
 			if path, err = a.ProjectOr(*project); err == nil {
 				r.Project = path
-				err = setPolicy(dataDir, path, nil)
+				err = setPolicy(ctx, dataDir, path, nil)
 			}
 		}
 		if err == nil && len(refs) == 0 && r.Project == "" {

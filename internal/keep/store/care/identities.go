@@ -133,6 +133,12 @@ func (s *Care) Identities(ctx context.Context, device string) (func(project stri
 	return known.identity, nil
 }
 
+// ProjectNames returns the identities of a project of this machine, none if it has none, the one that it goes by first.
+func (s *Care) ProjectNames(ctx context.Context, project string) ([]string, error) {
+	names, err := db.Column[string](ctx, s.Reader, "SELECT identity FROM project_identities WHERE path = ? ORDER BY identity NOT GLOB ?, identity", project, memory.NamedProject+"*")
+	return names, db.Fault("read the identities of a project", err)
+}
+
 // Canonical replaces what a record has of its machine by what it is called on all devices. It reports whether the
 // record is one of those that devices share.
 func Canonical(p *memory.Portable, identity func(project string) string) bool {
