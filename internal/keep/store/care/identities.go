@@ -146,9 +146,7 @@ func Canonical(p *memory.Portable, identity func(project string) string) bool {
 		return false
 	}
 	_, project, _ := naming(p)
-	if project != nil {
-		*project = identity(*project)
-	}
+	*project = identity(*project)
 	if p.Session != nil {
 		shareManual(p.Session, *project)
 		p.Session.Label = ""

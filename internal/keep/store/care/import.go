@@ -232,18 +232,7 @@ func (im *importing) same(query string, args ...any) memory.Imported {
 // that is known by its label only the root of the project with that label, if it is the only
 // one.
 func (im *importing) place(p *memory.Portable) {
-	var project *string
-	switch {
-	case p.Session != nil:
-		project = &p.Session.ProjectPath
-	case p.Observation != nil:
-		project = &p.Observation.ProjectPath
-	case p.Learning != nil:
-		project = &p.Learning.ProjectPath
-	}
-	if project == nil {
-		return
-	}
+	_, project, _ := naming(p)
 	if im.aliases == nil {
 		im.aliases = records.ReadAliases(im.Tx)
 	}

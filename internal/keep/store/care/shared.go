@@ -120,10 +120,7 @@ func splitShared(p *memory.Portable) (map[string]memory.FieldValue, error) {
 	}
 	fields, members := map[string]map[string]json.RawMessage{}, sharedMembers[p.Kind()]
 	for name, value := range outer[p.Kind()] {
-		field, known := members[name]
-		if !known {
-			field = members[""]
-		}
+		field := cmp.Or(members[name], members[""])
 		if field == "-" {
 			continue
 		}
@@ -151,7 +148,7 @@ func byField(key string) (memory.FieldValue, error) {
 
 // joinShared returns the record that fields make, without what names it and its session and project.
 func joinShared(kind string, fields map[string]memory.Field) (p memory.Portable, err error) {
-	all := map[string]json.RawMessage{}
+	all, members := map[string]json.RawMessage{}, sharedMembers[kind]
 	for name, f := range fields {
 		var object map[string]json.RawMessage
 		if f.Value == "" || f.Value == "null" {
@@ -161,11 +158,7 @@ func joinShared(kind string, fields map[string]memory.Field) (p memory.Portable,
 			return p, memory.Errorf(memory.CodeInvalid, "a field of a record cannot be read")
 		}
 		for member, value := range object {
-			of, known := sharedMembers[kind][member]
-			if !known {
-				of = sharedMembers[kind][""]
-			}
-			if of == name { // no other field of a record can change it
+			if cmp.Or(members[member], members[""]) == name { // no other field of a record can change it
 				all[member] = value
 			}
 		}
@@ -180,21 +173,22 @@ func joinShared(kind string, fields map[string]memory.Field) (p memory.Portable,
 	return p, nil
 }
 
-// naming are the parts of a record that name it, its session and its project.
+// naming are the parts of a record that differ from device to device: its ULID, its project and how often it was seen. A part
+// that records of the kind do not have is empty, and belongs to no record.
 func naming(p *memory.Portable) (id *memory.ULID, project *string, seen *int) {
 	switch {
 	case p.Session != nil:
-		return &p.Session.ULID, &p.Session.ProjectPath, nil
+		return &p.Session.ULID, &p.Session.ProjectPath, new(int)
 	case p.Prompt != nil:
-		return &p.Prompt.ULID, nil, nil
+		return &p.Prompt.ULID, new(string), new(int)
 	case p.Observation != nil:
 		return &p.Observation.ULID, &p.Observation.ProjectPath, &p.Observation.TimesSeen
 	case p.Summary != nil:
-		return &p.Summary.ULID, nil, nil
+		return &p.Summary.ULID, new(string), new(int)
 	case p.Learning != nil:
 		return &p.Learning.ULID, &p.Learning.ProjectPath, &p.Learning.TimesSeen
 	}
-	return &p.Symbol.ULID, nil, nil
+	return &p.Symbol.ULID, new(string), new(int)
 }
 
 // sharedKey returns the key of a record that was made just now: the same on two devices that made it of

@@ -70,7 +70,7 @@ func (s *Care) NoteEdits(ctx context.Context, sharing Sharing) error {
 
 // noteAll compares all records, those before whose numbers it has compared not again.
 func (s *Care) noteAll(ctx context.Context, sharing Sharing) error {
-	for _, k := range append([]*records.Kind{&records.SessionRecord.Kind}, records.RecordKinds...) {
+	for _, k := range records.RecordKinds { // sessions first
 		for last, more := int64(0), true; more; {
 			var began time.Time
 			err := s.Write(ctx, "note records", db.Job{KeepsSessions: true, Small: true, Run: func(t *db.Tx) error {
@@ -141,11 +141,7 @@ func (c *comparing) kind(kind string, ids []int64) {
 			c.record(&found[i])
 		}
 	}
-	var gone []int64
-	for id := range missing {
-		gone = append(gone, id)
-	}
-	c.deleted(kind, gone)
+	c.deleted(kind, slices.Collect(maps.Keys(missing)))
 }
 
 // record notes what was edited of a record, or that it is new.
@@ -164,10 +160,7 @@ func (c *comparing) record(r *sharedRecord) {
 	} else {
 		row.unlinked = ""
 	}
-	more := 0
-	if seen != nil {
-		more = max(0, *seen-row.TimesSeen())
-	}
+	more := max(0, *seen-row.TimesSeen())
 	if len(edited) == 0 && more == 0 && row.ULID == *id {
 		return
 	}
@@ -177,7 +170,7 @@ func (c *comparing) record(r *sharedRecord) {
 	if more > 0 {
 		row.See(c.Device, more)
 	}
-	if project != nil && row.Project == "" {
+	if row.Project == "" {
 		row.Project = c.identity(*project)
 	}
 	row.ULID, row.hashes = *id, hashFields(values)
@@ -195,10 +188,7 @@ func (c *comparing) send(row *sharedRow) {
 // of is erased again; one that a person or an agent has written anew is another one.
 func (c *comparing) add(r *sharedRecord, values map[string]memory.FieldValue) {
 	id, project, seen := naming(&r.Portable)
-	row := &sharedRow{Shared: memory.Shared{Kind: r.Kind(), ULID: *id, Fields: map[string]memory.Field{}}, id: r.id, hashes: hashFields(values)}
-	if project != nil {
-		row.Project = c.identity(*project)
-	}
+	row := &sharedRow{Shared: memory.Shared{Kind: r.Kind(), ULID: *id, Project: c.identity(*project), Fields: map[string]memory.Field{}}, id: r.id, hashes: hashFields(values)}
 	session := ""
 	if r.session != 0 && !c.Find("SELECT key FROM shared_records WHERE kind = 'session' AND id = ?", []any{r.session}, &session) {
 		return // the session cannot be read
@@ -234,7 +224,7 @@ func (c *comparing) add(r *sharedRecord, values map[string]memory.FieldValue) {
 			row.Fields[name] = memory.Field{Revision: memory.Revision{Count: c.count, Device: c.Device}}
 		}
 	}
-	if seen != nil && *seen > 0 {
+	if *seen > 0 {
 		row.See("", *seen)
 	}
 	c.send(row)
@@ -311,15 +301,9 @@ func eraseShared(t *db.Tx, ids map[string][]int64, note func(*Erasure) error) er
 // belong to, and the count up to which they were noted. With all, it returns those with keys after the last
 // one that this device has made or edited, or with every one: all that are here.
 func (s *Care) Unsent(ctx context.Context, which SharedPage) (list []memory.Shared, next SharedPage, err error) {
-	type page struct {
-		list []memory.Shared
-		next SharedPage
-	}
-	p, err := db.InSnapshot(ctx, s.DB, "read what is to be sent", func(q db.Querier) (page, error) {
-		list, next, err := unsent(ctx, q, which)
-		return page{list, next}, err
-	})
-	return p.list, p.next, err
+	next = which
+	list, err = db.InSnapshot(ctx, s.DB, "read what is to be sent", func(q db.Querier) ([]memory.Shared, error) { return unsent(ctx, q, &next) })
+	return list, next, err
 }
 
 // SharedPage selects states of records.
@@ -336,7 +320,8 @@ type SharedPage struct {
 	Keys map[string][]string
 }
 
-func unsent(ctx context.Context, q db.Querier, p SharedPage) ([]memory.Shared, SharedPage, error) {
+// unsent returns the states of the page that comes after p, and makes p that page.
+func unsent(ctx context.Context, q db.Querier, p *SharedPage) (list []memory.Shared, err error) {
 	condition := "unsent > 0"
 	switch {
 	case p.Every:
@@ -345,11 +330,9 @@ func unsent(ctx context.Context, q db.Querier, p SharedPage) ([]memory.Shared, S
 		condition = "mine"
 	}
 	p.Keys = map[string][]string{}
-	count, err := db.Value[int64](ctx, q, "SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0)", counterShared)
-	if err != nil {
-		return nil, p, err
+	if p.Count, err = db.Value[int64](ctx, q, "SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0)", counterShared); err != nil {
+		return nil, err
 	}
-	p.Count = count
 	var rows []sharedRow
 	if !p.Placed {
 		rows, err = sharedRows(ctx, q, condition+" AND id IS NULL AND (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?", p.Kind, p.Key, p.Limit)
@@ -361,15 +344,14 @@ func unsent(ctx context.Context, q db.Querier, p SharedPage) ([]memory.Shared, S
 		rows, err = sharedRows(ctx, q, condition+" AND (kind, id) > (?, ?) ORDER BY kind, id LIMIT ?", p.Kind, p.Row, p.Limit)
 	}
 	if err != nil || len(rows) == 0 {
-		return nil, p, err
+		return nil, err
 	}
 	last := &rows[len(rows)-1]
 	p.Kind, p.Key, p.Row = last.Kind, last.Key, last.id
 	for i := range rows {
 		p.Keys[rows[i].Kind] = append(p.Keys[rows[i].Kind], rows[i].Key)
 	}
-	states, err := fillShared(ctx, q, rows)
-	return states, p, err
+	return fillShared(ctx, q, rows)
 }
 
 func sharedRows(ctx context.Context, q db.QueryOnly, where string, args ...any) (rows []sharedRow, err error) {
@@ -390,14 +372,14 @@ func sharedRows(ctx context.Context, q db.QueryOnly, where string, args ...any) 
 func fillShared(ctx context.Context, q db.QueryOnly, rows []sharedRow) ([]memory.Shared, error) {
 	var states []memory.Shared
 	byKind := map[string]map[int64]*sharedRow{}
+	for _, k := range records.RecordKinds {
+		byKind[k.Name] = map[int64]*sharedRow{}
+	}
 	for i := range rows {
 		r := &rows[i]
 		if r.Gone {
 			states = append(states, r.Shared)
 		} else if r.id != 0 {
-			if byKind[r.Kind] == nil {
-				byKind[r.Kind] = map[int64]*sharedRow{}
-			}
 			byKind[r.Kind][r.id] = r
 		}
 	}
@@ -431,9 +413,6 @@ func fillShared(ctx context.Context, q db.QueryOnly, rows []sharedRow) ([]memory
 // addSessions adds the rows of sessions that records name.
 func addSessions(ctx context.Context, q db.QueryOnly, byKind map[string]map[int64]*sharedRow, sessions map[int64]string) error {
 	rows, err := sharedRows(ctx, q, "kind = 'session' AND id IN (SELECT value FROM json_each(?))", db.JSONList(slices.Collect(maps.Keys(sessions))))
-	if byKind["session"] == nil {
-		byKind["session"] = map[int64]*sharedRow{}
-	}
 	for i := range rows {
 		byKind["session"][rows[i].id] = &rows[i]
 	}
@@ -468,7 +447,7 @@ func (r *sharedRow) filled(ctx context.Context, q db.QueryOnly, record *sharedRe
 		state.Fields[name] = f
 	}
 	by := r.unlinked
-	if id := superseding(&record.Portable); id != "" {
+	if id := *superseding(&record.Portable); id != "" {
 		keys, err := db.Column[string](ctx, q, "SELECT k.key FROM "+tableOf(r.Kind)+" t JOIN shared_records k INDEXED BY shared_records_row ON k.kind = ? AND k.id = t.id WHERE t.ulid = ?", r.Kind, string(id))
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package care
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -99,7 +100,7 @@ func checkBounds(r *memory.Shared) error {
 		return bad("no kind or key")
 	}
 	size := 0
-	for _, f := range append(slices.Clone(r.Versions), fieldsOf(r)...) {
+	for _, f := range slices.AppendSeq(slices.Clone(r.Versions), maps.Values(r.Fields)) {
 		if size += len(f.Value) + len(f.Over); f.Count < 0 || f.Count > highestCount || len(f.Device) > longestKey {
 			return bad("an impossible revision")
 		}
@@ -115,13 +116,6 @@ func checkBounds(r *memory.Shared) error {
 	return nil
 }
 
-func fieldsOf(r *memory.Shared) (list []memory.Field) {
-	for _, f := range r.Fields {
-		list = append(list, f)
-	}
-	return list
-}
-
 // PortableOf returns the record of a state, checked. Its session and project are names on all devices.
 func PortableOf(r *memory.Shared) (memory.Portable, error) {
 	p, err := joinShared(r.Kind, r.Fields)
@@ -129,22 +123,17 @@ func PortableOf(r *memory.Shared) (memory.Portable, error) {
 		return p, err
 	}
 	id, project, seen := naming(&p)
-	*id = r.ULID
-	if project != nil {
-		*project = r.Project
-	}
-	if seen != nil {
-		*seen = r.TimesSeen()
-	}
+	*id, *project, *seen = r.ULID, r.Project, r.TimesSeen()
 	if p.SessionRef() != nil { // it is checked where the session is looked for
 		*p.SessionRef() = r.ULID
 	}
-	by := superseding(&p) // a key
-	setSuperseding(&p, "")
-	if err = p.Check(); err == nil && len(by) > longestKey {
+	by := superseding(&p)
+	key := *by
+	*by = ""
+	if err = p.Check(); err == nil && len(key) > longestKey {
 		err = memory.Errorf(memory.CodeInvalid, "the name of what supersedes a record is too long")
 	}
-	setSuperseding(&p, by)
+	*by = key
 	return p, err
 }
 
@@ -173,9 +162,7 @@ func Redact(r *memory.Shared, redact func(*memory.Portable) bool) bool {
 	var versions []memory.Field
 	for _, v := range r.Versions {
 		fields := map[string]memory.Field{}
-		for name, f := range r.Fields {
-			fields[name] = f
-		}
+		maps.Copy(fields, r.Fields)
 		fields[memory.FieldText] = v
 		if clean(fields) {
 			versions = append(versions, fields[memory.FieldText])
@@ -219,9 +206,7 @@ func (m *merging) home(in *memory.Shared, p *memory.Portable) bool {
 		}
 	}
 	_, project, _ := naming(p)
-	if project != nil {
-		*project = m.place(in.Project)
-	}
+	*project = m.place(in.Project)
 	if s := p.Session; s != nil {
 		s.Label = memory.ProjectLabel(s.ProjectPath)
 		if s.HostSessionID == records.ManualPrefix+in.Project && s.Host == memory.HostRaw {
@@ -305,38 +290,26 @@ func tableOf(kind string) string {
 	return records.RecordKinds[i].Table
 }
 
-// superseding returns the name of what supersedes a record.
-func superseding(p *memory.Portable) memory.ULID {
+// superseding is the name of what supersedes a record; it is empty, and belongs to no record, for one of a kind that nothing supersedes.
+func superseding(p *memory.Portable) *memory.ULID {
 	switch {
 	case p.Observation != nil:
-		return p.Observation.SupersededBy
+		return &p.Observation.SupersededBy
 	case p.Learning != nil:
-		return p.Learning.SupersededBy
+		return &p.Learning.SupersededBy
 	}
-	return ""
+	return new(memory.ULID)
 }
 
 // supersede gives a record the ULID here of what supersedes it, which it has by its key. It returns the key of one that is not here.
 func (m *merging) supersede(kind string, p *memory.Portable) (missing string) {
-	key := superseding(p)
-	if key == "" {
+	by := superseding(p)
+	key := string(*by)
+	*by = ""
+	if key == "" || m.Find("SELECT t.ulid FROM shared_records k JOIN "+tableOf(kind)+" t ON t.id = k.id WHERE k.kind = ? AND k.key = ?", []any{kind, key}, by) {
 		return ""
 	}
-	var id memory.ULID
-	here := m.Find("SELECT t.ulid FROM shared_records k JOIN "+tableOf(kind)+" t ON t.id = k.id WHERE k.kind = ? AND k.key = ?", []any{kind, string(key)}, &id)
-	setSuperseding(p, id)
-	if here {
-		return ""
-	}
-	return string(key)
-}
-
-func setSuperseding(p *memory.Portable, by memory.ULID) {
-	if p.Observation != nil {
-		p.Observation.SupersededBy = by
-	} else if p.Learning != nil {
-		p.Learning.SupersededBy = by
-	}
+	return key
 }
 
 // rehash sets the hashes of a row to those of its record as it is now.

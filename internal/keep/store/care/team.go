@@ -286,7 +286,7 @@ func draftOf(t *db.Tx, team *Team, known *identities, kind string, r *sharedReco
 		return d
 	}
 	shared := shareable(t, team, identity, r, row)
-	if shared == nil {
+	if !Redact(shared, team.Redact) {
 		d.Refused = "nothing of it is left without private text"
 		return d
 	}
@@ -296,13 +296,10 @@ func draftOf(t *db.Tx, team *Team, known *identities, kind string, r *sharedReco
 	return d
 }
 
-// shareable returns the state of a record of this member that is to be shared, nil if nothing is left of it.
+// shareable returns the state of a record of this member that is to be shared, as it is here.
 func shareable(t *db.Tx, team *Team, identity string, r *sharedRecord, row *teamRow) *memory.Shared {
 	if row != nil {
 		own := row.own(team.Member)
-		if !Redact(&own, team.Redact) {
-			return nil
-		}
 		return &own
 	}
 	id, _, _ := naming(&r.Portable)
@@ -320,9 +317,6 @@ func shareable(t *db.Tx, team *Team, identity string, r *sharedRecord, row *team
 	}
 	for name, value := range valuesOf(t, r) {
 		s.Fields[name] = memory.Field{Revision: memory.Revision{Count: 1, Device: team.self()}, Value: value}
-	}
-	if !Redact(s, team.Redact) {
-		return nil
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package care
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"claudemem/internal/keep/store/db"
@@ -98,7 +99,7 @@ func (m *teamMerging) row(in *TeamIn) error {
 	if err := checkBounds(&said); err != nil {
 		return err
 	}
-	for _, f := range append(fieldsOf(&said), said.Versions...) {
+	for _, f := range slices.AppendSeq(slices.Clone(said.Versions), maps.Values(said.Fields)) {
 		if !by(f.Revision, in.Member) || f.Count > mostRevisions {
 			return bad("a revision that is not that member's")
 		}
@@ -248,12 +249,7 @@ func (m *teamMerging) place(row *teamRow) error {
 		return nil
 	}
 	id, own, seen := naming(&p)
-	if own != nil {
-		*own = project
-	}
-	if seen != nil {
-		*seen = 1
-	}
+	*own, *seen = project, 1
 	home := memory.Session{ProjectPath: project}
 	if ref := p.SessionRef(); ref != nil {
 		name := row.holders[0] + ":" + row.Project
@@ -372,7 +368,7 @@ func (m *teamMerging) apply(row *teamRow, before *memory.Shared) error {
 		s.Request, s.PromptNumber = p.Summary.Request, p.Summary.PromptNumber
 	}
 	if o := next.Observation; o != nil {
-		o.TimesSeen, o.PromptNumber = p.Observation.TimesSeen, p.Observation.PromptNumber
+		o.PromptNumber = p.Observation.PromptNumber
 	}
 	if changed[memory.FieldText] {
 		claimed := m.label(&next, author)
@@ -381,9 +377,8 @@ func (m *teamMerging) apply(row *teamRow, before *memory.Shared) error {
 		next.Observation.HiddenAt = memory.LatestTime
 	}
 	_, _, seen := naming(&next)
-	if _, _, had := naming(&p); seen != nil {
-		*seen = *had
-	}
+	_, _, had := naming(&p)
+	*seen = *had
 	written := &sharedRow{Shared: memory.Shared{Kind: row.Kind, Key: row.Key}, id: row.id}
 	if err := m.Attempt(func() { m.write(written, &next, changed) }); err != nil && m.Err() == nil {
 		m.im.log.Warn("change a record of the team", "kind", row.Kind, "error", err)
