@@ -11,7 +11,6 @@ import (
 
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
-	"claudemem/internal/capture/repo"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -61,7 +60,7 @@ remote origin of the clone in DIR. It has to take pushes without a question (ssh
 		if err != nil {
 			return err
 		}
-		answer, err := daemon.SyncDevices(ctx, dataDir, api.DevicesRequest{Project: currentProject()})
+		answer, err := daemon.SyncDevices(ctx, dataDir, api.DevicesRequest{Project: cli.Here()})
 		answer.Words = sheet
 		if err != nil { // the words are shown all the same: they are made
 			a.Note("The folder could not be written yet; the worker tries again.")
@@ -144,17 +143,8 @@ machine the same command takes the new words. --git is that of ` + "`sync init`"
 		if err := devices.Join(ctx, dataDir, at, deviceLabel(*label), sheet); err != nil {
 			return err
 		}
-		return a.syncNow(ctx, dataDir, api.DevicesRequest{Project: currentProject()})
+		return a.syncNow(ctx, dataDir, api.DevicesRequest{Project: cli.Here()})
 	})
-}
-
-// currentProject returns the project of the working directory: records that wait for it become its.
-func currentProject() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return repo.Identify("", dir).Project
 }
 
 // readSheet reads lines until there are 24 words.
@@ -175,7 +165,7 @@ func (a *Verbs) syncNowCommand() *cobra.Command {
 		Example: "  claude-mem sync now",
 	}
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
-		return a.syncNow(ctx, dataDir, api.DevicesRequest{Project: currentProject()})
+		return a.syncNow(ctx, dataDir, api.DevicesRequest{Project: cli.Here()})
 	})
 }
 
@@ -228,11 +218,7 @@ func (a *Verbs) syncStatusCommand() *cobra.Command {
 
 // printSynced prints when the last exchange was, how much was behind then, and how it failed.
 func printSynced(p *print.Printer, at memory.Millis, behind, fault string) {
-	synced := "never"
-	if at != 0 {
-		synced = p.Ago(at)
-	}
-	p.Printf("synced   %s\n", print.Join(", ", synced, behind))
+	p.Printf("synced   %s\n", print.Join(", ", p.Ago(at), behind))
 	if fault != "" {
 		p.Printf("%s  %s\n", p.Style(print.Red, "failed "), print.Line(fault, 300))
 	}

@@ -10,6 +10,7 @@ import (
 	"claudemem/cmd/claude-mem/internal/cli"
 	"claudemem/cmd/claude-mem/internal/print"
 	"claudemem/internal/keep/store/care"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -241,8 +242,8 @@ func (a *Verbs) teamDoctorCommand() *cobra.Command {
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, _ []string) error {
 		found, err := team.Examine(ctx, dataDir)
 		return a.Done(found, err, func(p *print.Printer) {
-			p.Printf("server   PostgreSQL %d, %s\n", found.Server, print.If(found.TLS, "certificate verified")+print.If(!found.TLS, "on this machine"))
-			p.Printf("schema   %d\nyou      %s, %s\n", found.Schema, found.Member, print.If(found.Writes, "reads and shares")+print.If(!found.Writes, "only reads"))
+			p.Printf("server   PostgreSQL %d, %s\n", found.Server, print.Or(found.TLS, "certificate verified", "on this machine"))
+			p.Printf("schema   %d\nyou      %s, %s\n", found.Schema, found.Member, print.Or(found.Writes, "reads and shares", "only reads"))
 			p.Printf("members  %s\n", print.Line(strings.Join(found.Members, ", "), 0))
 		})
 	})
@@ -297,12 +298,7 @@ except those of which it is not known whose words they have. unshare --project e
 		if err != nil {
 			return err
 		}
-		leave := 0
-		for i := range drafts.Drafts {
-			if drafts.Drafts[i].Refused == "" {
-				leave++
-			}
-		}
+		leave := collect.Count(drafts.Drafts, func(d care.TeamDraft) bool { return d.Refused == "" })
 		if !a.JSON {
 			a.printDrafts(drafts.Drafts)
 		}
@@ -351,9 +347,7 @@ func (a *Verbs) shareRequest(ctx context.Context, m *access.Memory, given []stri
 		if err != nil {
 			return r, err
 		}
-		for i := range found.Results {
-			r.Refs = append(r.Refs, memory.RecordRef{Kind: found.Results[i].Kind, ID: int64(found.Results[i].Observation.ID)})
-		}
+		r.Refs = append(r.Refs, collect.MapPtr(found.Results, func(h *api.Hit) memory.RecordRef { return memory.RecordRef{Kind: h.Kind, ID: int64(h.Observation.ID)} })...)
 	}
 	if len(r.Refs) == 0 {
 		err = memory.Errorf(memory.CodeInvalid, "nothing to share").WithHint("name records (12, L3, S4), --query or --project")
@@ -427,10 +421,8 @@ has read, or a backup of the server has, stays so.`,
 		refs, err := namedRecords(given)
 		r := api.TeamRequest{Action: "unshared", TeamChoice: care.TeamChoice{Refs: refs}}
 		if err == nil && *project != "" {
-			var path string
-			if path, err = a.ProjectOr(*project); err == nil {
-				r.Project = path
-				err = setPolicy(ctx, dataDir, path, nil)
+			if r.Project, err = a.ProjectOr(*project); err == nil {
+				err = setPolicy(ctx, dataDir, r.Project, nil)
 			}
 		}
 		if err == nil && len(refs) == 0 && r.Project == "" {
