@@ -54,8 +54,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // CodeOf returns the code of the first Error in err's chain, CodeInternal when there is none;
 // nil has none either, so a caller looks at err first.
 func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return CodeInternal

@@ -243,19 +243,18 @@ const (
 // ClassGarbage without ErrUnusable (the events were refused, the answer cannot be read) counts
 // as refused.
 func UnreadReasonOf(err error) UnreadReason {
-	var capped *CapError
-	var failed *ModelError
-	switch {
-	case errors.As(err, &capped):
+	switch failed, ok := errors.AsType[*ModelError](err); {
+	case errors.As(err, new(*CapError)):
 		return UnreadCap
 	case errors.Is(err, ErrUnusable):
 		return UnreadUnusable
-	case !errors.As(err, &failed):
+	case !ok:
 		return UnreadError
 	case failed.Class == ClassGarbage:
 		return UnreadRefused
+	default:
+		return UnreadReason(failed.Class)
 	}
-	return UnreadReason(failed.Class)
 }
 
 // Books are the queue's accounts over its whole life.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 )
@@ -81,12 +82,7 @@ func StartWorker(dataDir string) error {
 // WorkerEnviron returns those of the variables NAME=value that a worker may have: what any program
 // of the user needs, and the data directory, which comes last.
 func WorkerEnviron(environ []string, dataDir string) []string {
-	var kept []string
-	for _, entry := range environ {
-		if neededByWorker(variable(entry)) {
-			kept = append(kept, entry)
-		}
-	}
+	kept := collect.Keep(environ, func(entry string) bool { return neededByWorker(variable(entry)) })
 	return append(kept, settings.DataDirKey+"="+dataDir)
 }
 

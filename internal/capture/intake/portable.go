@@ -6,6 +6,7 @@ import (
 	"claudemem/internal/capture/redact"
 	"claudemem/internal/capture/redact/rules"
 	"claudemem/internal/capture/redact/tags"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -96,13 +97,8 @@ func (in *Intake) portableObservation(o *memory.PortableObservation, text, ids f
 // cleanList redacts and truncates the items of a list and leaves out those of which nothing is
 // left; nil for none.
 func cleanList(list []string) []string {
-	var kept []string
-	for _, item := range list {
-		if item = redact.TruncateMiddle(clean(item), maxText); item != "" {
-			kept = append(kept, item)
-		}
-	}
-	return kept
+	cleaned := collect.Map(list, func(item string) string { return redact.TruncateMiddle(clean(item), maxText) })
+	return collect.Keep(cleaned, func(item string) bool { return item != "" })
 }
 
 // Text redacts a text that is no event, such as a learning: it strips tags with

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,17 +18,7 @@ func Remote(dir string) string {
 	}
 	common, _ := w.commonDir()
 	remotes := remotesOf(readLimited(filepath.Join(common, "config"), maxConfig))
-	names := make([]string, 0, len(remotes))
-	for name := range remotes {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if (a == "origin") != (b == "origin") {
-			return map[bool]int{true: -1, false: 1}[a == "origin"]
-		}
-		return strings.Compare(a, b)
-	})
-	for _, name := range names {
+	for _, name := range append([]string{"origin"}, slices.Sorted(maps.Keys(remotes))...) {
 		if address := NormalRemote(remotes[name]); address != "" {
 			return address + Below(dir)
 		}

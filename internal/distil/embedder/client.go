@@ -296,8 +296,7 @@ func (c *Client) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	}
 	var answer embeddingsAnswer
 	err := c.endpoint.Post(ctx, path, embeddingsRequest{c.model, texts}, &answer)
-	var failed *memory.ModelError
-	switch isModelError := errors.As(err, &failed); {
+	switch failed, isModelError := errors.AsType[*memory.ModelError](err); {
 	case err == nil:
 	case errors.Is(err, context.Canceled):
 		return nil, err

@@ -200,8 +200,7 @@ func (e *Endpoint) decode(header http.Header, body []byte, answer Answer) *memor
 		return nil
 	}
 	body = bytes.TrimSpace(body)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && syntax.Offset >= int64(len(body)) && bytes.HasPrefix(body, []byte("{")) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(len(body)) && bytes.HasPrefix(body, []byte("{")) {
 		return failed(memory.ClassTransient, "the answer was cut off")
 	}
 	if class := ErrorInText(string(body)); class != "" {
@@ -220,9 +219,8 @@ func causeText(err error) string {
 
 // unsent reports whether err means that the request never left.
 func unsent(err error) bool {
-	var op *net.OpError
-	var dns *net.DNSError
-	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial" || errors.As(err, new(*net.DNSError))
 }
 
 // anthropicVersion is the header that the Messages API asks for with any request

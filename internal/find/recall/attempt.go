@@ -64,9 +64,8 @@ func (f *fault) Error() string { return fmt.Sprintf("panic: %v\n%s", f.value, f.
 // ReasonOf returns the kind of an error in a word, as the reason why a part was left
 // out.
 func ReasonOf(err error) string {
-	var f *fault
 	switch {
-	case errors.As(err, &f):
+	case errors.As(err, new(*fault)):
 		return "panic"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "slow"

@@ -81,16 +81,10 @@ func (g git) lookUp(ctx context.Context, head string, open map[question]bool) (k
 // notIn returns the commits, each with its first parent, that are known or ancestors of known
 // commits, but not of head.
 func (g git) notIn(ctx context.Context, head string, known map[string]bool) (history, error) {
-	var from []string
-	for id := range known { // tips are known, too
-		if id != head {
-			from = append(from, id)
-		}
-	}
+	from := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(id string) bool { return id == head }) // tips are known, too
 	if len(from) == 0 {
 		return nil, nil
 	}
-	slices.Sort(from)
 	out, err := g.run(ctx, "^"+head+"\n"+strings.Join(from, "\n")+"\n", "rev-list", "--parents", "--stdin")
 	if err != nil {
 		return nil, fmt.Errorf("list commits: %w", err)

@@ -32,11 +32,11 @@ func (f File) Fault(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var coded *memory.Error
-	if errors.As(err, &coded) && (coded.Code == memory.CodeNotFound || coded.Code == memory.CodeInvalid || coded.Code == memory.CodeConflict) {
+	coded, ok := errors.AsType[*memory.Error](err)
+	if ok && (coded.Code == memory.CodeNotFound || coded.Code == memory.CodeInvalid || coded.Code == memory.CodeConflict) {
 		return err
 	}
-	if coded != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	if Code(err) == codes.SQLITE_INTERRUPT {
@@ -82,8 +82,7 @@ func (f File) External(err error) bool {
 
 // Code returns SQLite's primary result code of err, 0 when it has none.
 func Code(err error) int {
-	var e *driver.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0

@@ -102,16 +102,11 @@ func parseRecord(line []byte) (r record, ok bool) {
 }
 
 // recordsOf returns the records of a line.
-func recordsOf(line []byte) (list []record) {
+func recordsOf(line []byte) []record {
 	if r, ok := parseRecord(line); ok {
 		return []record{r}
 	}
-	for _, value := range torn(line) {
-		if r, ok := parseRecord(value); ok {
-			list = append(list, r)
-		}
-	}
-	return list
+	return collect.Pick(torn(line), parseRecord)
 }
 
 // maxTorn bounds the looks at a torn line for a whole record.

@@ -223,11 +223,7 @@ func (w *Worker) Backfill(ctx context.Context, r api.BackfillRequest) (answer ap
 	if err != nil {
 		return api.BackfillAnswer{}, err
 	}
-	for _, status := range statuses {
-		if status == memory.StatusPending {
-			waiting++
-		}
-	}
+	waiting += collect.Count(statuses, func(status memory.Status) bool { return status == memory.StatusPending })
 	return api.BackfillAnswer{Statuses: statuses, Waiting: waiting, Import: r.Import}, nil
 }
 

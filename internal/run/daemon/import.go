@@ -259,8 +259,7 @@ func (f *fileImport) read(ctx context.Context, to chan<- []lineRead) {
 		for bytes := 0; bytes < readAhead && !ended; {
 			p, line, err := f.reader.Next()
 			part = append(part, lineRead{p, line, f.reader.Size(), err})
-			var fault *exchange.LineError
-			bytes, ended = bytes+f.reader.Size(), err != nil && !errors.As(err, &fault)
+			bytes, ended = bytes+f.reader.Size(), err != nil && !errors.As(err, new(*exchange.LineError))
 		}
 		select {
 		case to <- part:

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -388,10 +387,7 @@ func truncateAtWord(line string, most int) string {
 	if len(line) <= most {
 		return line
 	}
-	end := most - len("…")
-	for end > 0 && !utf8.RuneStart(line[end]) {
-		end--
-	}
+	end := len(text.FirstBytes(line, most-len("…")))
 	if i := strings.LastIndexByte(line[:end+1], ' '); i > most/2 {
 		end = i
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"claudemem/internal/leaf/claudedir"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/openfile"
 )
 
@@ -109,13 +110,10 @@ func LoginOf(environ []string) Login {
 // loggedIn reports whether Claude Code's state names an account: a login with the Console
 // leaves an API key there, and one with a subscription the account's name.
 func loggedIn(config string) bool {
-	for _, path := range stateFiles(config) {
-		if content, _, err := openfile.Beginning(path, maxSettings); err == nil &&
-			(bytes.Contains(content, []byte(`"primaryApiKey"`)) || bytes.Contains(content, []byte(`"oauthAccount"`))) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(stateFiles(config), func(path string) bool {
+		content, _, err := openfile.Beginning(path, maxSettings)
+		return err == nil && (bytes.Contains(content, []byte(`"primaryApiKey"`)) || bytes.Contains(content, []byte(`"oauthAccount"`)))
+	})
 }
 
 // stateFiles returns the paths that .claude.json may have.
@@ -246,11 +244,7 @@ func configDir(environ []string) string {
 // secretsOf returns the values of environ that no error may contain, not even in the CLI's
 // stderr.
 func secretsOf(environ []string) []string {
-	var secrets []string
-	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE"} {
-		if value := lookup(environ, name); len(value) >= 8 { // shorter ones are words
-			secrets = append(secrets, value)
-		}
-	}
-	return secrets
+	names := []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE"}
+	values := collect.Map(names, func(name string) string { return lookup(environ, name) })
+	return collect.Keep(values, func(value string) bool { return len(value) >= 8 }) // shorter ones are words
 }

@@ -83,8 +83,7 @@ type modelUsage struct {
 // unexpected type stays empty: formats change.
 func decodeLine(line []byte, into any) bool {
 	err := json.Unmarshal(line, into)
-	var typeError *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &typeError)
+	return err == nil || errors.As(err, new(*json.UnmarshalTypeError))
 }
 
 // turn is a prompt and its result. The reader of stdout fills it until done is

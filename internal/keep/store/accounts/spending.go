@@ -3,10 +3,12 @@ package accounts
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"claudemem/internal/keep/store/db"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -81,10 +83,7 @@ func addTo(group map[string]*SpentOn, name string, s Spent) {
 
 // listed returns the entries of group in this order.
 func listed[K comparable, T any](group map[K]*T, order func(a, b T) int) []T {
-	list := make([]T, 0, len(group))
-	for _, s := range group {
-		list = append(list, *s)
-	}
+	list := collect.Map(slices.Collect(maps.Values(group)), func(s *T) T { return *s })
 	slices.SortFunc(list, order)
 	return list
 }

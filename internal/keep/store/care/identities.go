@@ -6,6 +6,7 @@ import (
 
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
+	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 )
 
@@ -115,13 +116,9 @@ func combineManual(t *db.Tx, path string) {
 // ProjectPaths returns the projects that have records and are directories of this machine.
 func (s *Care) ProjectPaths(ctx context.Context) ([]string, error) {
 	projects, err := s.records.Projects(ctx, true)
-	var paths []string
-	for i := range projects {
-		if path := projects[i].ProjectPath; records.IsRoot(path) && !strings.HasPrefix(path, records.LabelOnly) {
-			paths = append(paths, path)
-		}
-	}
-	return paths, err
+	return collect.Pick(projects, func(d memory.ProjectDigest) (string, bool) {
+		return d.ProjectPath, records.IsRoot(d.ProjectPath) && !strings.HasPrefix(d.ProjectPath, records.LabelOnly)
+	}), err
 }
 
 // Identities returns a function that gives a project of this machine the name that it has on all devices.
