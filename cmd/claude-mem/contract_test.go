@@ -385,7 +385,8 @@ var neverSeen = map[string]string{
 	"Synced.sent": "likewise", "Synced.fault": "TestRekeyFault (devices)", "Synced.received": "likewise", "Synced.added": "likewise", "Synced.refused": "likewise", "Synced.words": "likewise", "RefusedFile.name": "likewise", "RefusedFile.reason": "likewise",
 	"TeamDone.sent": "team.txtar", "TeamDone.added": "likewise", "TeamDone.changed": "likewise", "TeamDone.erased": "likewise", "TeamDone.acted": "likewise", "TeamDone.refused": "likewise",
 	"TeamDone.fault": "likewise", "TeamDone.member": "likewise", "TeamDone.schema": "likewise",
-	"TeamPolicy.project": "likewise", "TeamPolicy.summaries": "likewise", "TeamAuthor.member": "likewise", "TeamAuthor.records": "likewise",
+	"TeamPolicy.project": "likewise", "TeamPolicy.summaries": "likewise", "TeamAuthor.member": "likewise", "TeamAuthor.records": "likewise", "TeamAuthor.last_at_epoch": "likewise",
+	"TeamLeaving.kind": "likewise", "TeamLeaving.id": "likewise", "TeamLeaving.title": "likewise", "TeamLeaving.project": "likewise", "TeamLeaving.shared_by": "likewise", "TeamLeaving.how": "likewise", "TeamLeaving.at_epoch": "likewise", "TeamLeaving.waits": "likewise",
 	"Contested.kind": "likewise", "Contested.id": "likewise", "Contested.text": "likewise", "Contested.others": "likewise", "Device.device": "likewise", "Device.label": "likewise", "Device.seen_at_epoch": "likewise", "Device.retired": "likewise", "Device.missing": "likewise", "Device.behind": "likewise", "Device.lost": "likewise",
 	"Unread.reason": "no scenario has a model", "Unread.events": "as reason", "Unread.kept": "as reason", "Unread.at": "as reason",
 }

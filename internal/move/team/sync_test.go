@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -357,5 +358,59 @@ func TestPulledIsNotOfDevices(t *testing.T) {
 			t.Errorf("the devices get %v, want bob's own note and its session", kinds)
 		}
 		b.must(b.ShareAnew(t.Context()))
+	}
+}
+
+// TestLeaving: what leaves is listed with the act by which it does, the last one first; of others how much is here, and of when.
+func TestLeaving(t *testing.T) {
+	s := postgres.Start(t)
+	s.Team("alice", "bob")
+	a, a2, b := newMate(t, s, "alice"), newMate(t, s, "alice"), newMate(t, s, "bob")
+	id := a.remember("by hand")
+	a.share(id)
+	cfg, err := team.Load(a.dir)
+	a.must(err)
+	cfg.Policies = map[string]team.Policy{"github.com/acme/shop": {}}
+	a.must(cfg.Save(a.dir))
+	time.Sleep(2 * time.Millisecond) // the acts have times in milliseconds
+	a.sync()
+	b.sync()
+	b.edit("by hand", "by hand, edited")
+	b.sync()
+	a2.sync()
+	b.remember("stays")
+	for _, c := range []struct {
+		of   *mate
+		want string
+	}{{a, "own of alice policy [alice], by hand, edited share [alice]"}, {a2, "by hand, edited elsewhere [alice], own of alice elsewhere [alice]"}, {b, "by hand, edited edit [alice]"}} {
+		c.of.sync()
+		status, err := team.ReadStatus(t.Context(), c.of.Care, c.of.dir)
+		c.of.must(err)
+		var got []string
+		for _, l := range status.Leaving {
+			if o, err := c.of.Observation(t.Context(), memory.ObservationID(l.ID)); err != nil || o.Title != l.Title || l.Kind != memory.RecordObservation || l.Project != "github.com/acme/shop" || l.At == 0 || l.Waits {
+				t.Errorf("%s: %+v, %v", c.of.dir, l, err)
+			}
+			got = append(got, fmt.Sprintf("%s %s %s", l.Title, l.How, l.Holders))
+		}
+		if c.of == a2 {
+			slices.Sort(got)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("got %q, want %q", strings.Join(got, ", "), c.want)
+		}
+	}
+	status, err := team.ReadStatus(t.Context(), b.Care, b.dir)
+	b.must(err)
+	if made := a.find("own of alice").CreatedAt; len(status.Authors) != 1 || status.Authors[0] != (care.TeamAuthor{Member: "alice", Records: 2, LastAt: max(made, a.find("by hand").CreatedAt)}) {
+		t.Errorf("authors: %+v", status.Authors)
+	}
+	a.edit("own of alice", "own of alice, later") // it is noted, and not sent
+	a.options.Pull = false
+	s.Stop(syscall.SIGINT)
+	_, err = team.Sync(t.Context(), a.Store, a.options)
+	status, err2 := team.ReadStatus(t.Context(), a.Care, a.dir)
+	if err == nil || err2 != nil || status.Fault == "" || status.Unsent != 1 || !status.Leaving[0].Waits || status.Leaving[1].Waits {
+		t.Errorf("with the server away: %v, %v, %+v", err, err2, status)
 	}
 }

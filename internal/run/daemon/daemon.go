@@ -21,6 +21,7 @@ import (
 	"claudemem/internal/leaf/openfile"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
+	"claudemem/internal/move/team"
 	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 	"claudemem/internal/serve/httpapi"
@@ -376,7 +377,7 @@ func (w *Worker) handler() (http.Handler, error) {
 		Import:   kept.Import,
 		Changes:  w.store,
 		MCP:      mcpserver.New(mem.Memory(), mcpserver.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Logger: w.log}).Handler(),
-		Viewer:   web.New(mem.Memory(), web.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Worker: w, Place: placeOf, Logs: logs(w.cfg.DataDir), Logger: w.log}),
+		Viewer:   web.New(mem.Memory(), web.Options{Version: w.cfg.Version, Clock: w.cfg.Clock, Worker: w, InTeam: func() bool { return team.File.In(w.cfg.DataDir) }, Place: placeOf, Logs: logs(w.cfg.DataDir), Logger: w.log}),
 	}, httpapi.Options{
 		Slack:      settings.Slack(os.Getenv),
 		Version:    w.cfg.Version,

@@ -180,6 +180,11 @@ func ProjectNames(ctx context.Context, dataDir, project string) ([]string, error
 }
 
 // ReadTeam returns what is known here of a memory's team, without asking the server. CodeNotFound if the memory is in no team.
-func ReadTeam(ctx context.Context, dataDir string) (*team.Status, error) {
-	return readJoined(ctx, dataDir, team.File, func(s *store.Store) (*team.Status, error) { return team.ReadStatus(ctx, s.Care, dataDir) })
+func ReadTeam(ctx context.Context, dataDir string) (*care.TeamStatus, error) {
+	return readJoined(ctx, dataDir, team.File, func(s *store.Store) (*care.TeamStatus, error) { return team.ReadStatus(ctx, s.Care, dataDir) })
+}
+
+// TeamStatus returns what is known here of the team, without asking its server. CodeNotFound if the memory is in none.
+func (w *Worker) TeamStatus(ctx context.Context) (*care.TeamStatus, error) {
+	return team.ReadStatus(ctx, w.store.Care, w.cfg.DataDir)
 }

@@ -331,6 +331,9 @@ type TeamAnswer struct {
 // TeamPath is the route that syncs with a team: POST, TeamRequest, TeamAnswer.
 const TeamPath = "/api/admin/team"
 
+// TeamStatusPath is the route that tells of the team.
+const TeamStatusPath = "/api/team"
+
 // OpenCode is a code that lets a browser in once, by /open?code=CODE.
 type OpenCode struct {
 	Code string `json:"code"`

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
@@ -288,6 +289,8 @@ type Worker interface {
 	DevicesStatus(ctx context.Context) (*memory.DevicesStatus, error)
 	// Team syncs with the server of the team.
 	Team(ctx context.Context, r api.TeamRequest) (api.TeamAnswer, error)
+	// TeamStatus tells of the team; CodeNotFound if the memory is in none.
+	TeamStatus(ctx context.Context) (*care.TeamStatus, error)
 	// Shutdown starts the stop and returns at once; accepted events are kept.
 	Shutdown()
 	// Done is closed when the worker stops.

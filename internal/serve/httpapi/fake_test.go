@@ -16,6 +16,7 @@ import (
 
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -94,6 +95,10 @@ func (f *fakeWorker) DevicesStatus(context.Context) (*memory.DevicesStatus, erro
 
 func (f *fakeWorker) Devices(context.Context, api.DevicesRequest) (api.DevicesAnswer, error) {
 	return api.DevicesAnswer{Refused: []memory.RefusedFile{}}, nil
+}
+
+func (f *fakeWorker) TeamStatus(context.Context) (*care.TeamStatus, error) {
+	return &care.TeamStatus{Refused: []string{}, TeamCounts: care.TeamCounts{Authors: []care.TeamAuthor{}, Leaving: []care.TeamLeaving{}}}, nil
 }
 
 func (f *fakeWorker) Team(context.Context, api.TeamRequest) (api.TeamAnswer, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claudemem/internal/capture/wire"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/memory"
 	"claudemem/internal/serve/api"
@@ -95,6 +96,10 @@ func (a *server) workerRoutes() []route {
 		call(a, "GET", api.DevicesStatusPath, "the devices that have this memory, how far each is behind, and what was refused; 404 for a memory on one device",
 			func(ctx context.Context, _ struct{}) (*memory.DevicesStatus, error) {
 				return a.Worker.DevicesStatus(ctx)
+			}, ""),
+		call(a, "GET", api.TeamStatusPath, "who shares records with this memory, how far it and the team's server are, and what leaves; 404 for a memory in no team",
+			func(ctx context.Context, _ struct{}) (*care.TeamStatus, error) {
+				return a.Worker.TeamStatus(ctx)
 			}, ""),
 		call(a, "POST", api.TeamPath, "syncs with the server of the team now; an action shares records with it or takes them back", a.Worker.Team, `{}`).onSocket(),
 		call(a, "POST", api.OpenPath, "a code by which a browser may make changes in the viewer; valid once, for a minute", a.openCode, "{}").onSocket(),

@@ -22,6 +22,7 @@ import (
 	"claudemem/internal/find/search"
 	"claudemem/internal/keep/index"
 	"claudemem/internal/keep/store"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/exchange"
@@ -55,13 +56,14 @@ var fixtures = map[string]string{
 	"doctor":         "/doctor",
 	"impact":         "/impact",
 	"devices":        "/devices",
+	"team":           "/team",
 	"settings":       "/settings",
 	"logs":           "/logs",
 	"not-found":      "/observation/4711",
 }
 
 // canBeEmpty are those that look otherwise without records.
-var canBeEmpty = []string{"feed", "sessions", "timeline", "learnings", "given", "code", "stats", "context", "logs", "devices"}
+var canBeEmpty = []string{"feed", "sessions", "timeline", "learnings", "given", "code", "stats", "context", "logs", "devices", "team"}
 
 // TestFixturePages compares the main part of each page with its outline in testdata/pages, and
 // testdata/observation.html with a page as a whole.
@@ -135,7 +137,7 @@ func fixture(t *testing.T, records string) *web.Viewer {
 		Vocabulary: func() (types, concepts []string) {
 			return []string{"bugfix", "feature", "refactor", "change", "discovery", "decision"}, []string{"gotcha", "pattern"}
 		}}).Memory(),
-		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{records == ""}, Logs: []web.Log{log}})
+		web.Options{Version: "0.1.0", Clock: clock, Location: time.UTC, Worker: worker{records == ""}, InTeam: func() bool { return records != "" }, Logs: []web.Log{log}})
 }
 
 // give books what session 9 was given at its start and at a failure, and a verdict.
@@ -219,6 +221,23 @@ func (w worker) DevicesStatus(context.Context) (*memory.DevicesStatus, error) {
 		Contested: []memory.Contested{
 			{RecordRef: memory.RecordRef{Kind: memory.RecordObservation, ID: 25}, Text: "Totals are rounded once", Others: []memory.Version{{Device: "c3", Title: "Totals are rounded at the end"}, {Device: "0123456789abcdef", Title: "Totals are not rounded"}}},
 			{RecordRef: memory.RecordRef{Kind: memory.RecordLearning, ID: 2}, Text: "Run make lint", Others: []memory.Version{{Device: "gone", Title: "Run make check"}}}}}, nil
+}
+
+// TeamStatus implements web.Worker: the memory with records is in a team whose server is away.
+func (w worker) TeamStatus(context.Context) (*care.TeamStatus, error) {
+	if w.alone {
+		return nil, memory.Errorf(memory.CodeNotFound, "this memory is in no team")
+	}
+	ago := func(d time.Duration) memory.Millis { return memory.MillisOf(afternoon.Add(-d)) }
+	ref := func(kind memory.RecordKind, id int64) memory.RecordRef { return memory.RecordRef{Kind: kind, ID: id} }
+	return &care.TeamStatus{Member: "ada", Address: "postgres://ada@db.example.org/team", SyncedAt: ago(26 * time.Hour), Behind: 1200, Fault: "connect to the team's server: the connection failed", Hint: "is the server up?",
+		Policies: []care.TeamPolicy{{Project: "github.com/acme/tally", Summaries: true}}, Muted: []string{"eve", "github.com/acme/<old>"}, Refused: []string{"a record of mallory has no form"},
+		TeamCounts: care.TeamCounts{Shared: 120, Edited: 1, Pulled: 1003, Unsent: 2, Authors: []care.TeamAuthor{{Member: "bob", Records: 1000, LastAt: ago(30 * time.Hour)}, {Member: "carol", Records: 3}},
+			Leaving: []care.TeamLeaving{{RecordRef: ref(memory.RecordObservation, 25), Title: "Totals are rounded <once>", Project: "github.com/acme/tally", Holders: []string{"ada"}, How: "share", At: ago(time.Hour), Waits: true},
+				{RecordRef: ref(memory.RecordLearning, 2), Title: "Run make lint", Project: "github.com/acme/tally", Holders: []string{"ada"}, How: "policy", At: ago(2 * time.Hour)},
+				{RecordRef: ref(memory.RecordObservation, 24), Title: "Use whole cents", Project: "named:notes", Holders: []string{"bob", "carol"}, How: "edit", At: ago(3 * time.Hour)},
+				{RecordRef: ref(memory.RecordSession, 3), Title: "Parser done", Project: "github.com/acme/tally", Holders: []string{"ada"}, How: "elsewhere", At: ago(50 * time.Hour)},
+				{RecordRef: ref(memory.RecordObservation, 23), Title: "Before it was noted how", Project: "github.com/acme/tally", Holders: []string{"ada"}}}}}, nil
 }
 
 // Examine implements web.Worker.

@@ -71,3 +71,16 @@ func BenchmarkQueue(b *testing.B) {
 		serve(v, "/queue")
 	}
 }
+
+// TestTeamInNavigation: the page of the team is in the navigation of a memory that is in one, and nowhere else.
+func TestTeamInNavigation(t *testing.T) {
+	f := &fake{}
+	for _, in := range []bool{false, true} {
+		v := New(f.memory(), Options{Worker: f, InTeam: func() bool { return in }})
+		for _, path := range []string{"/queue", "/nowhere"} {
+			if got := strings.Contains(serve(v, path).Body.String(), `href="/team"`); got != in {
+				t.Errorf("%s: in a team %t, in the navigation %t", path, in, got)
+			}
+		}
+	}
+}

@@ -45,6 +45,8 @@ type Options struct {
 	Location *time.Location
 	// Worker is the process that serves the viewer.
 	Worker Worker
+	// InTeam reports whether the memory is in a team; nil: it is not.
+	InTeam func() bool
 	// Place sets what is checked out at the project of a request for a context block, and
 	// where the host loads its own files; nil: nothing is known of that.
 	Place func(*api.ContextRequest)
@@ -212,7 +214,9 @@ func (v *Viewer) showError(w http.ResponseWriter, visit *visit, status int, err 
 // render writes a page, or its fragment if the request asks for that. It is rendered whole
 // before the first byte is sent, so that an error does not end in the middle.
 func (v *Viewer) render(w http.ResponseWriter, visit *visit, status int, p page, shown view) {
-	nav := collect.Keep(pages, func(other page) bool { return other.Nav != "" })
+	nav := collect.Keep(pages, func(other page) bool {
+		return other.Nav != "" && (other.Name != "team" || v.opts.InTeam != nil && v.opts.InTeam())
+	})
 	f := frame{view: shown, Page: p, Nav: nav, Theme: visit.theme(), Token: visit.token, Version: v.opts.Version, Notices: visit.notices}
 	block := "layout"
 	if t := v.templates()[p.Name]; visit.URL.Query().Get("fragment") != "" && t.Lookup("fragment") != nil {
@@ -268,6 +272,7 @@ var pages = []page{
 	{Path: "/stats", Name: "stats", Nav: "Stats", Key: "a", load: (*visit).stats},
 	{Path: "/context", Name: "context", Nav: "Context", Key: "p", Script: "form.js", load: (*visit).context},
 	{Path: "/queue", Name: "queue", Nav: "Queue", Key: "q", Script: "queue.js", load: (*visit).queue},
+	{Path: "/team", Name: "team", Nav: "Team", Key: "m", load: (*visit).team},
 	{Path: "/settings", Name: "settings", Nav: "Settings", Key: "o", Script: "settings.js", load: (*visit).settings},
 	{Path: "/logs", Name: "logs", Nav: "Logs", Key: "w", Script: "logs.js", load: (*visit).logs},
 	{Path: "/add", Name: "add", Script: "add.js", load: (*visit).add},

@@ -16,6 +16,7 @@ import (
 
 	"claudemem/internal/keep/store/accounts"
 	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -168,6 +169,17 @@ func (f *fake) DevicesStatus(context.Context) (*memory.DevicesStatus, error) {
 	return s, f.err
 }
 
+// TeamStatus implements Worker.
+func (f *fake) TeamStatus(context.Context) (*care.TeamStatus, error) {
+	said := f.shorter()
+	s := &care.TeamStatus{Member: said, Address: said, Fault: said, Hint: said, SyncedAt: memory.MillisOf(noon), Policies: []care.TeamPolicy{{Project: said}}, Muted: []string{said}, Refused: []string{said}, TeamCounts: care.TeamCounts{Shared: f.total}}
+	for i := range f.total {
+		s.Authors = append(s.Authors, care.TeamAuthor{Member: said, Records: 1, LastAt: memory.MillisOf(noon)})
+		s.Leaving = append(s.Leaving, care.TeamLeaving{RecordRef: memory.RecordRef{Kind: memory.RecordObservation, ID: 7}, Title: said, Project: said, Holders: []string{said}, How: []string{"edit", said}[i%2], At: memory.MillisOf(noon)})
+	}
+	return s, f.err
+}
+
 // Examine implements Worker.
 func (f *fake) Examine(context.Context) ([]byte, error) {
 	said := f.shorter()
@@ -227,7 +239,7 @@ func serve(v *Viewer, path string) *httptest.ResponseRecorder {
 // paths are those of all pages, with a search.
 var paths = []string{"/", "/?q=type:bugfix", "/search", "/search?q=rounding", "/search?q=rounding&fragment=1", "/sessions", "/session/3", "/timeline", "/timeline?around=%237",
 	"/observation/7", "/learnings", "/learnings?category=gotcha&all=true&fragment=1", "/given", "/given?session_id=S3&since=2d", "/code", "/code?files=a.go&name=x", "/stats", "/stats?days=365&project=x", "/context", "/context?source=resume&budget=500&fragment=1", "/nowhere",
-	"/queue", "/queue?fragment=1", "/add", "/add?kind=learning", "/doctor", "/impact", "/devices", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
+	"/queue", "/queue?fragment=1", "/add", "/add?kind=learning", "/doctor", "/impact", "/devices", "/team", "/settings", "/logs", "/logs?q=a&level=info&log=worker"}
 
 func TestHostileText(t *testing.T) {
 	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>` + "\u202egpj.exe\x1b[31mred\u200b 😀 שלום"

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"claudemem/internal/keep/store/books"
+	"claudemem/internal/keep/store/care"
 	"claudemem/internal/leaf/collect"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
@@ -25,6 +26,8 @@ type Worker interface {
 	Stats(ctx context.Context) map[string]any
 	// DevicesStatus tells of the devices that have this memory; CodeNotFound if it is on one.
 	DevicesStatus(ctx context.Context) (*memory.DevicesStatus, error)
+	// TeamStatus tells of the team; CodeNotFound if the memory is in none.
+	TeamStatus(ctx context.Context) (*care.TeamStatus, error)
 	// Examine returns what `claude-mem doctor --json` prints. It takes one to six seconds.
 	Examine(ctx context.Context) ([]byte, error)
 }
@@ -168,6 +171,24 @@ func (v *visit) devices() view {
 		*memory.DevicesStatus
 		MoreRefused, MoreContested int
 	}{status, shorten(&status.Refused), shorten(&status.Contested)}}
+}
+
+// team shows who shares how much, how far this memory and the server are, and what leaves.
+func (v *visit) team() view {
+	status, err := v.opts.Worker.TeamStatus(v.Context())
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return view{Title: "Team"}
+	}
+	if err != nil {
+		v.fail(err)
+		return view{}
+	}
+	all := status.Shared + status.Edited
+	shorten(&status.Leaving)
+	return view{Title: "Team", JSON: api.TeamStatusPath, Data: struct {
+		*care.TeamStatus
+		Rows, MoreAuthors, MoreLeaving int
+	}{status, int(status.Behind), shorten(&status.Authors), max(0, all-len(status.Leaving))}}
 }
 
 // label has texts name their devices by what people call these.

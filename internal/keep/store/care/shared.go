@@ -248,6 +248,9 @@ type storedShared struct {
 	Versions []memory.Field          `json:"versions,omitempty"`
 	Unlinked string                  `json:"unlinked,omitempty"`
 	Apart    bool                    `json:"apart,omitempty"`
+	// How and At are those of a team's record.
+	How string        `json:"how,omitempty"`
+	At  memory.Millis `json:"at,omitempty"`
 }
 
 func (r *sharedRow) read(state string) error {

@@ -57,6 +57,9 @@ type teamRow struct {
 	act         string
 	pulled      bool
 	seq, unsent int64
+	// how and at are those of TeamLeaving.
+	how string
+	at  memory.Millis
 }
 
 const teamColumns = "kind, key, coalesce(id, 0), ulid, project, holders, act, pulled, hashes, state, seq, unsent"
@@ -72,7 +75,7 @@ func teamRows(ctx context.Context, q db.QueryOnly, where string, args ...any) (r
 		if err := json.Unmarshal([]byte(state), &stored); err != nil {
 			return nil, memory.Errorf(memory.CodeStorage, "the state of a team's record cannot be read")
 		}
-		row.Fields, row.Versions = stored.Fields, stored.Versions
+		row.Fields, row.Versions, row.how, row.at = stored.Fields, stored.Versions, stored.How, stored.At
 		rows = append(rows, row)
 	}
 	return rows, err
@@ -89,7 +92,7 @@ func findTeam(t *db.Tx, where string, args ...any) *teamRow {
 }
 
 func (r *teamRow) save(t *db.Tx) {
-	stored := storedShared{Fields: map[string]memory.Field{}, Versions: r.Versions}
+	stored := storedShared{Fields: map[string]memory.Field{}, Versions: r.Versions, How: r.how, At: r.at}
 	for name, f := range r.Fields {
 		if r.id != 0 && r.act == "" && name != memory.FieldText {
 			f.Value = "" // the row has it
@@ -355,6 +358,9 @@ func (s *Care) TeamAct(ctx context.Context, team Team, c TeamChoice, act string)
 				continue
 			}
 			row.send(ActShared)
+			if row.how, row.at = byAct, t.Now(); c.Policy {
+				row.how = byPolicy
+			}
 			row.hold(team.Member)
 			rehashTeam(t, row)
 			row.save(t)
@@ -458,6 +464,7 @@ func compareTeam(t *db.Tx, team *Team, row *teamRow) {
 			row.unsent++
 		case len(row.holders) > 0:
 			row.send(actEdited)
+			row.how, row.at = byEdit, t.Now()
 		}
 	}
 	// One's own words again, in place of another member's.

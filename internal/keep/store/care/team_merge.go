@@ -187,6 +187,7 @@ func (m *teamMerging) take(row *teamRow, in *TeamIn, said *memory.Shared) error 
 		row.seq = in.Seq
 		if row.act == "" {
 			row.act = map[bool]string{true: actEdited, false: ActShared}[in.Edit]
+			row.how, row.at = byElsewhere, m.Now()
 		}
 	}
 	switch {
@@ -409,37 +410,4 @@ func (s *Care) TeamDrop(ctx context.Context, selected func(holders []string, pro
 		}
 		return n, err
 	})
-}
-
-// TeamCounts says how much a memory shares with its team, and has of it.
-type TeamCounts struct {
-	Shared int `json:"shared"`
-	Edited int `json:"edited"`
-	Pulled int `json:"pulled"`
-	Unsent int `json:"unsent"`
-	// Authors are how many records of each author are here.
-	Authors []TeamAuthor `json:"authors"`
-}
-
-// TeamAuthor counts the records of a member that are here.
-type TeamAuthor struct {
-	Member  string `json:"member"`
-	Records int    `json:"records"`
-}
-
-// CountTeam counts the records of the team.
-func CountTeam(ctx context.Context, s *Care) (c TeamCounts, err error) {
-	defer db.Wrap(&err, "count the team's records")
-	c.Authors = []TeamAuthor{}
-	var a TeamAuthor
-	for range db.Select(ctx, s.Reader, &err, "SELECT value, count(*) FROM team_records r, json_each(r.holders) WHERE pulled AND r.id IS NOT NULL GROUP BY value ORDER BY value").Into(&a.Member, &a.Records) {
-		c.Authors = append(c.Authors, a)
-	}
-	if err != nil {
-		return c, err
-	}
-	for range db.Select(ctx, s.Reader, &err, `SELECT count(*) FILTER (WHERE act = 'shared'), count(*) FILTER (WHERE act = 'edited'), count(*) FILTER (WHERE unsent > 0),
-		count(*) FILTER (WHERE pulled AND id IS NOT NULL) FROM team_records`).Into(&c.Shared, &c.Edited, &c.Unsent, &c.Pulled) {
-	}
-	return c, err
 }

@@ -133,7 +133,7 @@ func (b *tab) pages() []string {
 	b.r.t.Helper()
 	b.visit("/")
 	all := value[[]string](b, `[...document.querySelectorAll("nav a")].map(a => a.getAttribute("href"))`)
-	return append(all, "/?q=type:bugfix+project:tally", "/search?q=rate+limiter", "/observation/12", "/session/3", "/timeline?around=12", "/add", "/add?kind=learning", "/doctor", "/devices", "/static/away.html", "/nowhere")
+	return append(all, "/?q=type:bugfix+project:tally", "/search?q=rate+limiter", "/observation/12", "/session/3", "/timeline?around=12", "/add", "/add?kind=learning", "/doctor", "/devices", "/team", "/static/away.html", "/nowhere")
 }
 
 // TestSessionPages: no sentence of five words or more stands twice on the page of a session.
