@@ -14,6 +14,12 @@ func (id SessionID) Name() string { return RecordRef{RecordSession, int64(id)}.N
 // ULID names a record on every machine.
 type ULID string
 
+// SessionName is what a session is called by its host.
+type SessionName struct {
+	Host Host
+	ID   string
+}
+
 // SessionStatus is where a session is in its life.
 type SessionStatus string
 

@@ -353,15 +353,23 @@ func (b *Backfiller) ask(ctx context.Context, r api.BackfillRequest) (api.Backfi
 // forgotten, by their ids there, with numbers in the order in which they came; an empty map without a
 // memory. The codes of its errors: those of Export.
 func KnownSessions(ctx context.Context, dataDir string, ids []string) (map[string]int64, error) {
-	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
+	known, err := readMemory(ctx, dataDir, func(s *store.Store) (map[string]int64, error) {
+		return s.KnownSessions(ctx, []memory.Host{memory.HostClaudeCode, memory.HostCodex}, ids)
+	})
 	if memory.CodeOf(err) == memory.CodeNoMemory {
 		return map[string]int64{}, nil
 	}
+	return known, err
+}
+
+// readMemory reads something of the database of a data directory.
+func readMemory[T any](ctx context.Context, dataDir string, read func(*store.Store) (T, error)) (T, error) {
+	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
 	if err != nil {
-		return nil, err
+		return *new(T), err
 	}
-	defer func() { _ = s.Close() }() // it was only read
-	return s.KnownSessions(ctx, []memory.Host{memory.HostClaudeCode, memory.HostCodex}, ids)
+	defer func() { _ = s.Close() }() // it has only read
+	return read(s)
 }
 
 // ForeseeBackfill returns a Backfiller that takes nothing in and counts what would be. It reads

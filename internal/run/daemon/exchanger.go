@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/joined"
-	"claudemem/internal/run/control"
 )
 
 // exchanger keeps a memory and a place outside of it up to date, while the memory is joined by that: the folder of devices, the server of a team.
@@ -162,10 +160,5 @@ func readJoined[Status any](ctx context.Context, dataDir string, file *joined.Fi
 	if err := file.Check(dataDir); err != nil {
 		return status, err
 	}
-	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
-	if err != nil {
-		return status, err
-	}
-	defer func() { _ = s.Close() }() // it has only read
-	return read(s)
+	return readMemory(ctx, dataDir, read)
 }

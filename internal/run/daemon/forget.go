@@ -55,12 +55,10 @@ const forgetStop = 30 * time.Second
 // WouldForget returns what Forget would erase, and changes nothing. CodeNoMemory when
 // nothing was ever captured.
 func WouldForget(ctx context.Context, dataDir string, f memory.Forgetting) (Forgetting, error) {
-	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
+	found, err := readMemory(ctx, dataDir, func(s *store.Store) (memory.Forgotten, error) { return s.WouldForget(ctx, f) })
 	if err != nil {
 		return Forgetting{}, err
 	}
-	defer func() { _ = s.Close() }() // it has only read
-	found, err := s.WouldForget(ctx, f)
 	result := Forgetting{Forgotten: found}
 	if list, err := backup.List(dataDir); err == nil && !found.Empty() {
 		result.Backups = collect.Map(list, func(b backup.Backup) string { return b.Name })

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -20,7 +19,6 @@ import (
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/exchange"
-	"claudemem/internal/run/control"
 	"claudemem/internal/serve/api"
 )
 
@@ -164,15 +162,11 @@ func UndoImport(ctx context.Context, dataDir string, number int64, dryRun bool) 
 // Imports returns the imports of a memory that can be undone, the first one first: that of a number, or
 // all for 0; none without a memory.
 func Imports(ctx context.Context, dataDir string, number int64) ([]memory.ImportEntry, error) {
-	s, err := store.OpenReadOnly(ctx, filepath.Join(dataDir, control.Database))
+	list, err := readMemory(ctx, dataDir, func(s *store.Store) ([]memory.ImportEntry, error) { return s.Imports(ctx, number) })
 	if memory.CodeOf(err) == memory.CodeNoMemory {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = s.Close() }() // it was only read
-	return s.Imports(ctx, number)
+	return list, err
 }
 
 // CountExport is CountRecords for a file of package exchange.

@@ -138,7 +138,7 @@ const longWait = 2 * time.Hour
 
 // checkQueue finds events that failed for good, that have been in work for too long, or
 // that wait for longer than longWait.
-func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
+func checkQueue(ctx context.Context, e *exam) ([]Finding, string) {
 	books, err := e.books()
 	if err != nil {
 		return nil, unread(err)
@@ -155,7 +155,8 @@ func checkQueue(_ context.Context, e *exam) ([]Finding, string) {
 	list = append(list, problem(activity.OldestPending > 0 && e.now.Sub(oldest) > longWait,
 		e.found("queue-waiting", fmt.Sprintf("%s, the oldest since %s", waiting(books.Pending, "event"), e.ago(oldest))).
 			healed(away, "claude-mem worker start", RemedyStart))...)
-	missed, err := e.unread()
+	s, _ := e.database()                                                   // e.books has opened it
+	missed, err := s.Unread(ctx, memory.MillisOf(e.now.AddDate(0, 0, -1))) // of the last day
 	if err != nil {
 		return list, unread(err)
 	}

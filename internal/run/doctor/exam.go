@@ -10,7 +10,6 @@ import (
 
 	"claudemem/internal/keep/store"
 	"claudemem/internal/keep/store/accounts"
-	"claudemem/internal/keep/store/books"
 	"claudemem/internal/leaf/settings"
 	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
@@ -75,8 +74,6 @@ type exam struct {
 	activity func() (accounts.Activity, error)
 	books    func() (memory.Books, error)
 	notices  func() ([]accounts.Notice, error)
-	// unread counts the events of the last day that no model has read.
-	unread   func() ([]books.Unread, error)
 	worker   func() worker
 	settings func() *settings.Settings
 	plugins  func() install.Registered
@@ -127,9 +124,6 @@ func newExam(ctx context.Context, cfg Config) *exam {
 	})
 	e.books = stored(e, func(db *store.Store) (memory.Books, error) { return db.Books(ctx) })
 	e.notices = stored(e, func(db *store.Store) ([]accounts.Notice, error) { return db.Standing(ctx, e.now) })
-	e.unread = stored(e, func(db *store.Store) ([]books.Unread, error) {
-		return db.Unread(ctx, memory.MillisOf(e.now.AddDate(0, 0, -1)))
-	})
 	e.worker = sync.OnceValue(func() worker { return e.awaitWorker(ctx) })
 	e.agents = sync.OnceValue(func() []install.AgentState {
 		return install.ReadAgents(e.DataDir, e.Getenv, settings.HomeDir(e.Getenv))

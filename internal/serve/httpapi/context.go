@@ -98,12 +98,7 @@ func (a *server) attachNotices(ctx context.Context, block *memory.ContextBlock) 
 // that the same records are not shown twice.
 type bookings struct {
 	mu   sync.Mutex
-	open map[sessionName]*booking
-}
-
-type sessionName struct {
-	host memory.Host
-	id   string
+	open map[memory.SessionName]*booking
 }
 
 type booking struct {
@@ -114,11 +109,11 @@ type booking struct {
 // begin counts a text that is about to be shown to a session. end must be called once, when it
 // is booked, or was not shown.
 func (b *bookings) begin(host memory.Host, id string) (end func()) {
-	name := sessionName{host, id}
+	name := memory.SessionName{Host: host, ID: id}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.open == nil {
-		b.open = map[sessionName]*booking{}
+		b.open = map[memory.SessionName]*booking{}
 	}
 	of := b.open[name]
 	if of == nil {
@@ -139,7 +134,7 @@ func (b *bookings) begin(host memory.Host, id string) (end func()) {
 // wait returns when the injections begun for a session are booked, or when ctx ends.
 func (b *bookings) wait(ctx context.Context, host memory.Host, id string) {
 	b.mu.Lock()
-	of := b.open[sessionName{host, id}]
+	of := b.open[memory.SessionName{Host: host, ID: id}]
 	b.mu.Unlock()
 	if of == nil {
 		return

@@ -20,14 +20,9 @@ const maxAccounts = 512
 // recollection, the ledger is the only record of it.
 type ledger struct {
 	mu       sync.Mutex
-	sessions map[sessionKey]*account
+	sessions map[memory.SessionName]*account
 	// turn counts claims, to tell which account was used last.
 	turn uint64
-}
-
-type sessionKey struct {
-	host memory.Host
-	id   string
 }
 
 // account lists what a session was given. Claims stay after they were booked:
@@ -56,7 +51,7 @@ func (l reminderLine) parts() []part {
 // claim reserves for a session the lines that it was not given yet, momentLines at most, and their
 // file, under a time that no other claim of the session has: release takes it. It returns none if
 // all was given since the last compaction, or lines on that file were.
-func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now memory.Millis) ([]reminderLine, memory.Millis) {
+func (l *ledger) claim(key memory.SessionName, found reminder, shown memory.Shown, now memory.Millis) ([]reminderLine, memory.Millis) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.sessions[key]
@@ -92,7 +87,7 @@ func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now m
 	a.last, a.turn = at, l.turn
 	l.sessions[key] = a
 	if len(l.sessions) > maxAccounts {
-		delete(l.sessions, slices.MinFunc(slices.Collect(maps.Keys(l.sessions)), func(a, b sessionKey) int {
+		delete(l.sessions, slices.MinFunc(slices.Collect(maps.Keys(l.sessions)), func(a, b memory.SessionName) int {
 			return cmp.Compare(l.sessions[a].turn, l.sessions[b].turn)
 		}))
 	}
@@ -102,7 +97,7 @@ func (l *ledger) claim(key sessionKey, found reminder, shown memory.Shown, now m
 // book claims what a line of a record that the session was shown says, and reports whether
 // any of it is neither in the books nor in another claim. said are the keys of the statements
 // that the line says, shown those in the books, at the time of the claim.
-func (l *ledger) book(key sessionKey, at memory.Millis, id memory.ObservationID, said, shown []uint32) (news bool) {
+func (l *ledger) book(key memory.SessionName, at memory.Millis, id memory.ObservationID, said, shown []uint32) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.sessions[key]
@@ -122,7 +117,7 @@ func (l *ledger) book(key sessionKey, at memory.Millis, id memory.ObservationID,
 
 // release takes back the records and files that were claimed for a session at this time,
 // so that they may be given later.
-func (l *ledger) release(key sessionKey, at memory.Millis) {
+func (l *ledger) release(key memory.SessionName, at memory.Millis) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.sessions[key]; a != nil {

@@ -67,7 +67,7 @@ type Reminder struct {
 // before, at its start too; of these it is told only what was not said.
 func New(given Given, opts Options) *Reminder {
 	opts.Clock = memory.ClockOr(opts.Clock)
-	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[sessionKey]*account{}}, passPrompt: gate.Prompt}
+	return &Reminder{given: given, opts: opts, told: ledger{sessions: map[memory.SessionName]*account{}}, passPrompt: gate.Prompt}
 }
 
 // momentLines bounds the records of a moment: the agent pays for each, used or not.
@@ -143,7 +143,7 @@ func (r *Reminder) Recall(ctx context.Context, event memory.Event, session memor
 	if len(found.lines) == 0 {
 		return memory.Recollection{}, nil
 	}
-	key := sessionKey{event.Host, event.HostSessionID}
+	key := memory.SessionName{Host: event.Host, ID: event.HostSessionID}
 	lines, at := r.told.claim(key, found, run.shown, memory.MillisOf(start))
 	if len(lines) == 0 {
 		return memory.Recollection{}, nil
@@ -172,7 +172,7 @@ func (r *Reminder) Recall(ctx context.Context, event memory.Event, session memor
 
 // news writes those of the lines that say something new: not one of a record that the
 // session was shown, of which it was told all that the line says, in other words.
-func (r *Reminder) news(key sessionKey, found reminder, lines []reminderLine, shown memory.Shown, at memory.Millis) (string, []memory.ContextLine, func() map[memory.ObservationID][]uint32) {
+func (r *Reminder) news(key memory.SessionName, found reminder, lines []reminderLine, shown memory.Shown, at memory.Millis) (string, []memory.ContextLine, func() map[memory.ObservationID][]uint32) {
 	for {
 		text, given, said := found.write(lines)
 		kept := slices.DeleteFunc(slices.Clone(lines), func(l reminderLine) bool {
@@ -188,7 +188,7 @@ func (r *Reminder) news(key sessionKey, found reminder, lines []reminderLine, sh
 // Forget says that a recollection did not reach its session: what it shows may be
 // given again.
 func (r *Reminder) Forget(c memory.Recollection) {
-	r.told.release(sessionKey{c.Injection.Host, c.Injection.HostSessionID}, c.Injection.At)
+	r.told.release(memory.SessionName{Host: c.Injection.Host, ID: c.Injection.HostSessionID}, c.Injection.At)
 }
 
 // readShown reads the records that the session was shown; everything after it

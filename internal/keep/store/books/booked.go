@@ -60,7 +60,7 @@ type sessionState struct {
 // project, or of a run of our own.
 func (b *bookkeeper) session(t *db.Tx, a *arrival) *bookedSession {
 	e := &a.Event
-	name := sessionName{e.Host, e.HostSessionID}
+	name := memory.SessionName{Host: e.Host, ID: e.HostSessionID}
 	if s, ok := b.sessions[name]; ok {
 		b.adopt(s, e)
 		return s

@@ -83,17 +83,12 @@ func encodeArrival(a memory.Arrival, now memory.Millis) (arrival, error) {
 // data_version is unchanged.
 type bookkeeper struct {
 	dataVersion int64
-	sessions    map[sessionName]*bookedSession
+	sessions    map[memory.SessionName]*bookedSession
 	dirty       []*bookedSession
 	counts      map[string]int
 	graves      records.Tombstones
 	// aliases are the projects by the paths that belong to them, and by those that events had.
 	aliases map[string]string
-}
-
-type sessionName struct {
-	host memory.Host
-	id   string
 }
 
 // rememberedSessions bounds the bookkeeper's memory: far more than are ever
@@ -170,7 +165,7 @@ func (b *bookkeeper) refresh(t *db.Tx) {
 	}
 	b.graves = records.ReadTombstones(t)
 	b.aliases = records.ReadAliases(t)
-	b.sessions = map[sessionName]*bookedSession{}
+	b.sessions = map[memory.SessionName]*bookedSession{}
 	b.dataVersion = version
 }
 
