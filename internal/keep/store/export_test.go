@@ -14,9 +14,9 @@ import (
 // Pragma sets a pragma of the writer's connection, as a test's way to a full
 // disk (max_page_count) or to an impatient writer (busy_timeout).
 func (s *Store) Pragma(pragma string) error {
-	return s.Write(context.Background(), "set pragma", db.Job{Run: func(t *db.Tx) error {
+	return s.Write(context.Background(), "set pragma", db.Job{Run: func(t *db.Tx) {
 		_, err := t.Conn.ExecContext(context.Background(), "PRAGMA "+pragma)
-		return err
+		t.Fail(err)
 	}})
 }
 
@@ -66,7 +66,7 @@ func (s *Store) UsedTokens(ctx context.Context, at time.Time, session memory.Ses
 
 // Fail runs a background transaction that stores something and then panics.
 func (s *Store) Fail() error {
-	return s.Write(context.Background(), "fail", db.Job{Run: func(t *db.Tx) error {
+	return s.Write(context.Background(), "fail", db.Job{Run: func(t *db.Tx) {
 		t.Count("half-done", 1)
 		panic("on purpose")
 	}})
@@ -74,9 +74,8 @@ func (s *Store) Fail() error {
 
 // Hide marks an observation as deleted.
 func (s *Store) Hide(id int64) error {
-	return s.Write(context.Background(), "hide", db.Job{Run: func(t *db.Tx) error {
+	return s.Write(context.Background(), "hide", db.Job{Run: func(t *db.Tx) {
 		t.Exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
-		return nil
 	}})
 }
 

@@ -224,12 +224,12 @@ func judgedIn(ctx context.Context, q db.QueryOnly) (judged memory.Judged, err er
 // SetWorth stores a verdict for each observation by its use, and deletes all earlier ones. An observation that is pinned or gone
 // gets none, and one that was looked up is not retired.
 func (s *Accounts) SetWorth(ctx context.Context, verdicts map[memory.ObservationID]memory.Verdict) error {
-	return s.WriteKeeping(ctx, "store worth", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "store worth", func(t *db.Tx) {
 		encoded, err := db.Encode(verdicts)
+		t.Fail(err)
 		t.Exec("DELETE FROM worth")
 		t.Exec(`INSERT INTO worth (observation_id, verdict) SELECT o.id, iif(EXISTS (SELECT 1 FROM lookups u WHERE u.observation_id = o.id), max(j.value, -1), j.value)
 			FROM json_each(?) j JOIN observations o ON o.id = CAST(j.key AS INTEGER) WHERE NOT o.pinned`, encoded)
-		return err
 	})
 }
 
@@ -237,10 +237,11 @@ func (s *Accounts) SetWorth(ctx context.Context, verdicts map[memory.Observation
 // Down retires a learning that is in use; anything else said of it then brings it back. CodeNotFound for
 // a record that is not there.
 func (s *Accounts) Judge(ctx context.Context, j memory.Judgement) error {
-	return s.WriteKeeping(ctx, "judge record", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "judge record", func(t *db.Tx) {
 		table := map[memory.RecordKind]string{memory.RecordObservation: "observations", memory.RecordSession: "sessions", memory.RecordLearning: "learnings"}[j.Kind]
 		if table == "" || t.Number("SELECT count(*) FROM "+table+" WHERE id = ?", j.ID) == 0 {
-			return memory.Errorf(memory.CodeNotFound, "there is no %.20s %d", string(j.Kind), j.ID).WithHint("`claude-mem given` shows what can be judged")
+			t.Fail(memory.Errorf(memory.CodeNotFound, "there is no %.20s %d", string(j.Kind), j.ID).WithHint("`claude-mem given` shows what can be judged"))
+			return
 		}
 		person := j.Kind == memory.RecordLearning && j.By == memory.OriginUser
 		retired := person && t.Number("SELECT count(*) FROM judgements WHERE kind = 'learning' AND record_id = ? AND judge = 'user' AND retired", j.ID) > 0
@@ -256,6 +257,5 @@ func (s *Accounts) Judge(ctx context.Context, j memory.Judgement) error {
 			t.Exec("INSERT INTO judgements (kind, record_id, judge, up, session_id, retired, judged_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
 				string(j.Kind), j.ID, string(j.By), j.Verdict == memory.Up, int64(j.Session), retired, int64(t.Now()))
 		}
-		return nil
 	})
 }

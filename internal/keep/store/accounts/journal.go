@@ -52,19 +52,17 @@ func sessionNumber(t *db.Tx, host memory.Host, hostSessionID string) int64 {
 // event_log. The same injection told twice (session, hook event and time agree)
 // is booked once.
 func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) error {
-	return s.WriteKeeping(ctx, "record injection", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "record injection", func(t *db.Tx) {
 		in.At = t.OrNow(in.At)
 		session := sessionNumber(t, in.Host, in.HostSessionID)
 		var err error
-		if in.ProjectPath, err = records.Aliased(ctx, t.Conn, in.ProjectPath); err != nil {
-			return err
-		}
+		in.ProjectPath, err = records.Aliased(ctx, t.Conn, in.ProjectPath)
+		t.Fail(err)
 		observations, layers, skipped := db.JSONList(in.Observations), db.JSONList(in.Layers), db.JSONList(in.Skipped)
 		said := ""
 		if len(in.Said) > 0 {
-			if said, err = db.Encode(in.Said); err != nil {
-				return err
-			}
+			said, err = db.Encode(in.Said)
+			t.Fail(err)
 		}
 		n := t.Exec(`INSERT INTO injections
 			(session_id, host, host_session_id, project, hook_event, source, observations, said, sessions, layers, skipped, tokens, budget, build_ms, created_at, arm, held)
@@ -72,11 +70,11 @@ func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) err
 			db.OrNull(session), string(in.Host), in.HostSessionID, in.ProjectPath, in.Where, in.Source,
 			observations, said, db.JSONList(in.Sessions), layers, skipped, in.Tokens, in.Budget, in.BuildMS, int64(in.At), string(in.Arm), in.Held)
 		if n == 0 {
-			return nil
+			return
 		}
 		addLines(t, t.Number("SELECT last_insert_rowid()"), in.Lines)
 		if in.Arm == memory.ArmHeld {
-			return nil
+			return
 		}
 		entry := logEntry{
 			kind: eventRecallInject, session: session, at: in.At, buildMS: in.BuildMS, tokens: in.Tokens,
@@ -99,7 +97,6 @@ func (s *Accounts) RecordInjection(ctx context.Context, in memory.Injection) err
 			}{json.RawMessage(layers), json.RawMessage(skipped), in.Tokens, in.Budget, in.BuildMS}
 		}
 		logEvent(t, entry)
-		return nil
 	})
 }
 
@@ -109,12 +106,11 @@ func (s *Accounts) RecordLookup(ctx context.Context, host memory.Host, hostSessi
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.WriteKeeping(ctx, "record lookup", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "record lookup", func(t *db.Tx) {
 		session := sessionNumber(t, host, hostSessionID)
 		logEvent(t, logEntry{kind: eventLookup, session: session, at: t.Now(), data: struct {
 			Observations []memory.ObservationID `json:"observations"`
 		}{ids}})
-		return nil
 	})
 }
 
@@ -129,9 +125,8 @@ func (s *Accounts) LastInjection(ctx context.Context, host memory.Host, hostSess
 // AddNotice stores a message that the user is shown once. A notice that was shown
 // is shown again only if its text has changed, or after ClearNotice.
 func (s *Accounts) AddNotice(ctx context.Context, key, text string) error {
-	return s.WriteKeeping(ctx, "add notice", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "add notice", func(t *db.Tx) {
 		addNotice(t, key, text)
-		return nil
 	})
 }
 

@@ -76,7 +76,7 @@ func (l *Ledger) Reserve(ctx context.Context, r memory.ModelReservation) (int64,
 	var id int64
 	var full memory.CapError // of the cap that is in the way, if refused
 	refused, final := false, false
-	err := l.store.WriteKeeping(ctx, what, func(t *db.Tx) error {
+	err := l.store.WriteKeeping(ctx, what, func(t *db.Tx) {
 		refused, final = false, false
 		check := func(which memory.TokenCap, limit int, where string, args ...any) {
 			if limit <= 0 || refused {
@@ -94,13 +94,12 @@ func (l *Ledger) Reserve(ctx context.Context, r memory.ModelReservation) (int64,
 		check(memory.CapDay, caps.Day, "started_at >= ? AND started_at < ?", int64(from), int64(to))
 		check(memory.CapSession, caps.Session, "session_id = ?", int64(r.Session))
 		if refused {
-			return nil // nothing to commit
+			return // nothing to commit
 		}
 		id = t.Insert(`INSERT INTO llm_calls (session_id, provider, model, kind, reserved_tokens, outcome, started_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			db.OrNull(r.Session), r.Provider, r.Model, r.Kind, wanted, callReserved,
 			r.At.UnixMilli())
-		return nil
 	})
 	if err != nil {
 		return 0, err
@@ -154,7 +153,7 @@ func (l *Ledger) remember(day string, session memory.SessionID, e memory.CapErro
 // session. If the usage is not m.Known the reservation goes on counting against the caps. A call
 // is charged once, also one that a restart has marked as lost: CodeConflict.
 func (l *Ledger) Charge(ctx context.Context, id int64, m memory.ModelCharge) error {
-	return l.store.WriteKeeping(ctx, "charge model call", func(t *db.Tx) error {
+	return l.store.WriteKeeping(ctx, "charge model call", func(t *db.Tx) {
 		note := ""
 		if m.Estimated {
 			note = "usage is estimated"
@@ -167,11 +166,10 @@ func (l *Ledger) Charge(ctx context.Context, id int64, m memory.ModelCharge) err
 			WHERE id = ?10 AND outcome = 'reserved'`,
 			m.Outcome, m.Model, max(u.Input, 0), max(u.Output, 0), max(u.Cached, 0), m.USD, note, m.Duration.Milliseconds(), m.Known, id)
 		if n == 0 {
-			return memory.Errorf(memory.CodeConflict, "model call %d is not open", id)
+			t.Fail(memory.Errorf(memory.CodeConflict, "model call %d is not open", id))
 		}
 		t.Exec(`UPDATE sessions SET tokens_in = tokens_in + ?1, tokens_out = tokens_out + ?2
 			WHERE id = (SELECT session_id FROM llm_calls WHERE id = ?3)`, max(u.Input, 0)+max(u.Cached, 0), max(u.Output, 0), id)
-		return nil
 	})
 }
 

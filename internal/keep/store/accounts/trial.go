@@ -65,28 +65,23 @@ func (s *Accounts) BeginTrial(ctx context.Context, begun memory.Trial) (memory.T
 
 // SetPlace stores that a place of a project is in a state from now on, or with project "" the place of all projects.
 func (s *Accounts) SetPlace(ctx context.Context, state, place, project string) error {
-	return s.WriteKeeping(ctx, "switch place", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "switch place", func(t *db.Tx) {
 		for _, other := range []string{memory.PlaceOff, memory.PlaceOn, memory.PlaceKept} {
 			t.Exec("DELETE FROM counters WHERE name = ?", counterPlace+memory.PlaceName(other, place, project))
 		}
 		t.SetCounter(counterPlace+memory.PlaceName(state, place, project), int64(t.Now()))
-		return nil
 	})
 }
 
 // EndTrial ends the trial that runs, if one does: from now on every session is given the memory.
 func (s *Accounts) EndTrial(ctx context.Context) error {
-	return s.WriteKeeping(ctx, "end trial", func(t *db.Tx) error {
-		t.Exec("UPDATE trials SET ended_at = ? WHERE ended_at = 0", int64(t.Now()))
-		return nil
-	})
+	return s.Exec(ctx, "end trial", "UPDATE trials SET ended_at = ? WHERE ended_at = 0", int64(s.Now()))
 }
 
 // NoteTokens notes the tokens that a session's transcript tells, if the session is of a trial.
 func (s *Accounts) NoteTokens(ctx context.Context, session memory.SessionID, tokens int) error {
-	return s.WriteKeeping(ctx, "note tokens of a session", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "note tokens of a session", func(t *db.Tx) {
 		t.Exec("UPDATE event_log SET tokens_out = ? WHERE id = ?", tokens, records.TrialRow(t, session))
-		return nil
 	})
 }
 

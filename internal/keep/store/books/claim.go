@@ -115,12 +115,11 @@ func (s *Keeper) Claim(ctx context.Context, claimer string, session memory.Sessi
 	const what = "claim events"
 	claim := memory.Claim{Claimer: claimer}
 	var ids []int64
-	err := s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+	err := s.WriteKeeping(ctx, what, func(t *db.Tx) {
 		if claimer == "" {
-			return memory.Errorf(memory.CodeInvalid, "claim without a claimer")
+			t.Fail(memory.Errorf(memory.CodeInvalid, "claim without a claimer"))
 		}
 		ids = markClaimed(t, claimer, session, limit, now)
-		return nil
 	})
 	if err != nil || len(ids) == 0 {
 		return claim, err
@@ -133,9 +132,8 @@ func (s *Keeper) Claim(ctx context.Context, claimer string, session memory.Sessi
 	}
 	if err != nil {
 		// The caller's context may be why; giving back must not depend on it.
-		undone := s.WriteKeeping(context.Background(), "undo claim", func(t *db.Tx) error {
+		undone := s.WriteKeeping(context.Background(), "undo claim", func(t *db.Tx) {
 			free(t, ids)
-			return nil
 		})
 		return memory.Claim{}, db.Fault(what, errors.Join(err, undone))
 	}
@@ -280,13 +278,12 @@ func (s *Keeper) Bury(ctx context.Context, claim memory.Claim, cause string) err
 // endClaim ends a claim whose events stay undistilled, with their payloads: assignments, with at
 // as their argument, say in the books what becomes of them.
 func (s *Keeper) endClaim(ctx context.Context, what string, claim *memory.Claim, assignments string, at memory.Millis, attempts int, cause string) error {
-	return s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, what, func(t *db.Tx) {
 		held := db.JSONList(heldEvents(t, claim))
 		t.Exec("UPDATE events SET "+assignments+" WHERE id IN (SELECT value FROM json_each(?))", int64(at), held)
 		t.Exec(`UPDATE pending_messages SET claimer = NULL, claimed_at = NULL, attempts = attempts + ?1,
 			last_error = CASE WHEN ?2 = '' THEN last_error ELSE ?2 END WHERE event_id IN (SELECT value FROM json_each(?3))`,
 			attempts, text.FirstBytes(cause, errorLength), held)
-		return nil
 	})
 }
 
@@ -366,9 +363,8 @@ func (s *Keeper) Interrupt(ctx context.Context, idleSince memory.Millis) (int, e
 // Skip implements queue.Storage: the events are done, as skipped for a reason, and their payloads
 // are deleted. CodeConflict when the claim isn't held.
 func (s *Keeper) Skip(ctx context.Context, claim memory.Claim, reason string) error {
-	return s.WriteKeeping(ctx, "skip claim", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "skip claim", func(t *db.Tx) {
 		skip(t, heldEvents(t, &claim), reason)
-		return nil
 	})
 }
 

@@ -21,10 +21,10 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 	observations := slices.Clone(outcome.Observations)
 	summaries := slices.Clone(outcome.Summaries)
 	learnings := slices.Clone(outcome.Learnings)
-	err := s.WriteKeeping(ctx, "confirm claim", func(t *db.Tx) error {
+	err := s.WriteKeeping(ctx, "confirm claim", func(t *db.Tx) {
 		ids := heldEvents(t, &claim)
 		if t.Err() != nil {
-			return t.Err()
+			return
 		}
 		number := importOf(t, ids)
 		if number != 0 {
@@ -51,7 +51,6 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		if number != 0 {
 			db.Importing(t, 0)
 		}
-		return nil
 	})
 	if err != nil {
 		return err

@@ -176,11 +176,10 @@ func (s *Keeper) DropUnread(ctx context.Context, drop func(*memory.PendingEvent)
 	if err != nil || len(turns) == 0 {
 		return 0, db.Fault(what, err)
 	}
-	return len(turns), s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+	return len(turns), s.WriteKeeping(ctx, what, func(t *db.Tx) {
 		for kept := range turns {
 			t.Exec(deleteUnread, int64(kept.session), kept.number)
 		}
-		return nil
 	})
 }
 

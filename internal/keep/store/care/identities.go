@@ -71,10 +71,11 @@ func (i *identities) place(identity string) string {
 // become those of the project, and records that were shared before it had one get it. An identity stays with the
 // project that has it while that is in the map.
 func (s *Care) SetIdentities(ctx context.Context, device string, of map[string]string) error {
-	return s.Write(ctx, "set identities of projects", db.Job{Run: func(t *db.Tx) error {
+	return s.Write(ctx, "set identities of projects", db.Job{Run: func(t *db.Tx) {
 		known, err := readIdentities(ctx, t, device)
 		if err != nil {
-			return err
+			t.Fail(err)
+			return
 		}
 		for path, identity := range of {
 			if old := known.path[identity]; old == path || of[old] == identity {
@@ -92,7 +93,6 @@ func (s *Care) SetIdentities(ctx context.Context, device string, of map[string]s
 			}
 			t.Exec("UPDATE shared_records SET project = ?, mine = 1, unsent = 1 WHERE project = ? AND NOT gone", identity, unlinked+device+":"+path)
 		}
-		return nil
 	}})
 }
 

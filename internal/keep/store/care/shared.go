@@ -402,19 +402,15 @@ func keepState(t *db.Tx, state map[string]any) {
 
 // KeepSharedState keeps values under names.
 func (s *Care) KeepSharedState(ctx context.Context, state map[string]any) error {
-	return s.Write(ctx, "keep the state of sharing", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
-		keepState(t, state)
-		return nil
-	}})
+	return s.WriteKeeping(ctx, "keep the state of sharing", func(t *db.Tx) { keepState(t, state) })
 }
 
 // ShareAnew has everything that is here sent once more: to a folder that this device joins.
 func (s *Care) ShareAnew(ctx context.Context) error {
-	return s.Write(ctx, "share all records", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "share all records", func(t *db.Tx) {
 		t.Exec("UPDATE shared_records SET mine = 1, unsent = max(1, (SELECT value FROM counters WHERE name = '" + counterShared + "')) WHERE id IS NOT NULL OR gone")
 		t.Exec("DELETE FROM shared_state WHERE name <> '" + TeamState + "'")
-		return nil
-	}})
+	})
 }
 
 // Versions returns the earlier texts of an observation that the devices have, the last one first, each as

@@ -48,10 +48,9 @@ func (s *Care) NoteEdits(ctx context.Context, sharing Sharing) error {
 		if err := s.noteAll(ctx, sharing); err != nil {
 			return err
 		}
-		if err := s.Write(ctx, "note edits", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
+		if err := s.WriteKeeping(ctx, "note edits", func(t *db.Tx) {
 			t.SetCounter(counterCompared, newest) // as it was before
-			return nil
-		}}); err != nil {
+		}); err != nil {
 			return err
 		}
 	}
@@ -73,14 +72,13 @@ func (s *Care) noteAll(ctx context.Context, sharing Sharing) error {
 	for _, k := range records.RecordKinds { // sessions first
 		for last, more := int64(0), true; more; {
 			var began time.Time
-			err := s.Write(ctx, "note records", db.Job{KeepsSessions: true, Small: true, Run: func(t *db.Tx) error {
+			err := s.Write(ctx, "note records", db.Job{KeepsSessions: true, Small: true, Run: func(t *db.Tx) {
 				began = time.Now()
 				ids := db.Selected[int64](t, "SELECT id FROM "+k.Table+" WHERE id > ? ORDER BY id LIMIT ?", last, sharing.together())
 				if more = len(ids) > 0; more {
 					last = ids[len(ids)-1]
 					s.comparing(t, sharing).kind(k.Name, ids)
 				}
-				return nil
 			}})
 			if err != nil {
 				return err
@@ -88,11 +86,10 @@ func (s *Care) noteAll(ctx context.Context, sharing Sharing) error {
 			sharing.rest(ctx, time.Since(began))
 		}
 		// Rows that were deleted meanwhile.
-		if err := s.Write(ctx, "note records", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
+		if err := s.WriteKeeping(ctx, "note records", func(t *db.Tx) {
 			gone := db.Selected[int64](t, "SELECT id FROM shared_records WHERE kind = ? AND id IS NOT NULL AND id NOT IN (SELECT id FROM "+k.Table+")", k.Name)
 			s.comparing(t, sharing).deleted(k.Name, gone)
-			return nil
-		}}); err != nil {
+		}); err != nil {
 			return err
 		}
 	}
@@ -480,11 +477,10 @@ func (r *sharedRow) filled(ctx context.Context, q db.QueryOnly, record *sharedRe
 // MarkSent notes that a page of states is in a file, with what is kept of that under names. What was edited
 // since it was read is still to be sent.
 func (s *Care) MarkSent(ctx context.Context, p SharedPage, state map[string]any) error {
-	return s.Write(ctx, "note what was sent", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "note what was sent", func(t *db.Tx) {
 		for kind, keys := range p.Keys {
 			t.Exec("UPDATE shared_records SET unsent = 0 WHERE kind = ? AND key IN (SELECT value FROM json_each(?)) AND unsent <= ?", kind, db.JSONList(keys), p.Count)
 		}
 		keepState(t, state)
-		return nil
-	}})
+	})
 }

@@ -58,11 +58,10 @@ func (s *Care) Merge(ctx context.Context, sharing Sharing, incoming []memory.Sha
 		rest = rest[taken:]
 		sharing.rest(ctx, time.Since(began))
 	}
-	return added, erased, s.Write(ctx, "link records", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
+	return added, erased, s.WriteKeeping(ctx, "link records", func(t *db.Tx) {
 		(&merging{comparing: s.comparing(t, sharing)}).link()
 		keepState(t, state)
-		return nil
-	}})
+	})
 }
 
 // Bounds of a state of another device.

@@ -532,13 +532,12 @@ func outOf(team *Team, row *teamRow) (TeamOut, error) {
 // TeamSent notes that the server has records: those of a list, whose Seq are the new ones. What was edited since is still to be sent.
 // Without a list the server has lost what it had, and all is to be sent once more.
 func (s *Care) TeamSent(ctx context.Context, sent []TeamOut) error {
-	return s.Write(ctx, "note what was sent", db.Job{KeepsSessions: true, Run: func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "note what was sent", func(t *db.Tx) {
 		if sent == nil {
 			t.Exec("UPDATE team_records SET seq = 0, unsent = unsent + 1 WHERE act <> ''")
 		}
 		for _, out := range sent {
 			t.Exec("UPDATE team_records SET seq = ?, unsent = iif(unsent = ?, 0, unsent) WHERE kind = ? AND key = ?", out.Seq, out.Unsent, out.Kind, out.Key)
 		}
-		return nil
-	}})
+	})
 }

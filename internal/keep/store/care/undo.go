@@ -95,16 +95,16 @@ var giveBack = []string{
 func (s *Care) UndoImport(ctx context.Context, id int64, dryRun bool) (u memory.ImportUndone, err error) {
 	defer records.DropNearby(s.records)
 	dry := errors.New("dry run")
-	err = s.Write(ctx, "undo import", db.Job{Run: func(t *db.Tx) error {
+	err = s.Write(ctx, "undo import", db.Job{Run: func(t *db.Tx) {
 		u = memory.ImportUndone{Kept: []string{}}
 		if id < 1 || !t.Find(selectImports, []any{id}, importFields(&u.ImportEntry)...) {
-			return memory.Errorf(memory.CodeNotFound, "there is no import %d", max(id, 0)).WithHint("`claude-mem import --list` shows the numbers")
+			t.Fail(memory.Errorf(memory.CodeNotFound, "there is no import %d", max(id, 0)).WithHint("`claude-mem import --list` shows the numbers"))
+			return
 		}
 		undoImport(t, &u)
 		if dryRun {
-			return dry
+			t.Fail(dry)
 		}
-		return nil
 	}})
 	if errors.Is(err, dry) {
 		err = nil

@@ -196,15 +196,14 @@ func (s *DB) Now() memory.Millis { return memory.MillisOf(s.clock()) }
 
 // WriteKeeping runs fn in a transaction of its own, after the arrivals that wait. fn
 // doesn't touch sessions or tombstones.
-func (s *DB) WriteKeeping(ctx context.Context, what string, fn func(*Tx) error) error {
+func (s *DB) WriteKeeping(ctx context.Context, what string, fn func(*Tx)) error {
 	return s.Write(ctx, what, Job{Run: fn, KeepsSessions: true})
 }
 
 // Exec runs one statement in a transaction like those of WriteKeeping.
 func (s *DB) Exec(ctx context.Context, what, query string, args ...any) error {
-	return s.WriteKeeping(ctx, what, func(t *Tx) error {
+	return s.WriteKeeping(ctx, what, func(t *Tx) {
 		t.Exec(query, args...)
-		return nil
 	})
 }
 

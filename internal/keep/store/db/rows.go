@@ -104,9 +104,10 @@ func InKeeping[T any](ctx context.Context, s *DB, what string, write func(*Tx) (
 // InJob returns the result of write, run as the job j; the zero value when it failed.
 func InJob[T any](ctx context.Context, s *DB, what string, j Job, write func(*Tx) (T, error)) (T, error) {
 	var result T
-	j.Run = func(t *Tx) (err error) {
+	j.Run = func(t *Tx) {
+		var err error
 		result, err = write(t)
-		return err
+		t.Fail(err)
 	}
 	if err := s.Write(ctx, what, j); err != nil {
 		return *new(T), err

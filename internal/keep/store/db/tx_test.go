@@ -44,12 +44,12 @@ func withDamaged(t *testing.T) *DB {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err = s.Write(ctx, "attach", Job{Bare: true, Run: func(tx *Tx) error {
+	err = s.Write(ctx, "attach", Job{Bare: true, Run: func(tx *Tx) {
 		_, err := tx.Conn.ExecContext(ctx, "ATTACH ? AS damaged", path)
 		if err == nil {
 			_, err = tx.Conn.ExecContext(ctx, "PRAGMA main.max_page_count = 200")
 		}
-		return err
+		tx.Fail(err)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -134,9 +134,8 @@ func TestFailedStatement(t *testing.T) {
 				if got != 0 || counter(t, s, "before") != 0 || counter(t, s, "after") != 0 {
 					t.Errorf("got %d; before %d, after %d, want nothing", got, counter(t, s, "before"), counter(t, s, "after"))
 				}
-				if err := s.WriteKeeping(ctx, "go on", func(tx *Tx) error {
+				if err := s.WriteKeeping(ctx, "go on", func(tx *Tx) {
 					tx.Count("next", 1)
-					return nil
 				}); err != nil || counter(t, s, "next") != 1 {
 					t.Errorf("the next transaction: %v", err)
 				}
@@ -148,7 +147,7 @@ func TestFailedStatement(t *testing.T) {
 // A panic after a failed statement, for want of its result, does not hide the statement's error.
 func TestPanicAfterFailedStatement(t *testing.T) {
 	s := withDamaged(t)
-	err := s.WriteKeeping(context.Background(), "panic", func(tx *Tx) error {
+	err := s.WriteKeeping(context.Background(), "panic", func(tx *Tx) {
 		tx.Exec("DELETE FROM damaged.t")
 		panic(Selected[int](tx, "SELECT 7")[0])
 	})
@@ -164,10 +163,9 @@ func TestFailedStatementAmongJobs(t *testing.T) {
 	running, handed := make(chan struct{}), make(chan struct{})
 	results := make(chan error, 3) // as many as are sent
 	go func() {
-		results <- s.WriteKeeping(ctx, "occupy", func(*Tx) error {
+		results <- s.WriteKeeping(ctx, "occupy", func(*Tx) {
 			close(running)
 			<-handed
-			return nil
 		})
 	}()
 	select {
@@ -177,21 +175,19 @@ func TestFailedStatementAmongJobs(t *testing.T) {
 	}
 	failed := make(chan error, 1)
 	go func() {
-		failed <- s.Write(ctx, "fail", Job{Run: func(tx *Tx) error {
+		failed <- s.Write(ctx, "fail", Job{Run: func(tx *Tx) {
 			tx.Count("failed", 1)
 			tx.Exec("INSERT INTO counters (name, value) VALUES ('x', NULL)")
 			tx.Count("failed", 1)
-			return nil
 		}})
 	}()
 	for _, name := range []string{"a", "b"} {
 		go func() {
-			results <- s.Write(ctx, "count "+name, Job{Run: func(tx *Tx) error {
+			results <- s.Write(ctx, "count "+name, Job{Run: func(tx *Tx) {
 				tx.Count(name, 1)
 				if tx.Err() != nil {
 					t.Errorf("%s fails by the error of another: %v", name, tx.Err())
 				}
-				return nil
 			}})
 		}()
 	}
@@ -219,7 +215,7 @@ func TestAttempt(t *testing.T) {
 	for _, c := range failures {
 		t.Run(c.name, func(t *testing.T) {
 			s := withDamaged(t)
-			err := s.WriteKeeping(ctx, "attempt", func(tx *Tx) error {
+			err := s.WriteKeeping(ctx, "attempt", func(tx *Tx) {
 				tx.Count("before", 1)
 				failed := tx.Attempt(func() {
 					tx.Count("within", 1)
@@ -233,7 +229,6 @@ func TestAttempt(t *testing.T) {
 					t.Errorf("the second attempt: %v", err)
 				}
 				tx.Count("after", 1)
-				return nil
 			})
 			want := 0
 			if c.code == memory.CodeInternal {

@@ -91,7 +91,8 @@ type delivery struct {
 
 // Job is a transaction that isn't an arrival.
 type Job struct {
-	Run func(*Tx) error
+	// Run fails by Tx.Fail.
+	Run func(*Tx)
 	// KeepsSessions says that run changes nothing the bookkeeper remembers.
 	KeepsSessions bool
 	// Bare says that run makes a statement that is not allowed in a transaction.
@@ -240,10 +241,10 @@ func (w *writer) gather(d *delivery) []*delivery {
 // booked must not refuse the others, so they are then tried one by one; a full disk or another
 // program's lock (File.External) is an error for all.
 func (w *writer) bookGroup(group []*delivery) {
-	err := w.transact(func(t *Tx) error { return w.book(t, group...) }, true)
+	err := w.transact(func(t *Tx) { w.book(t, group...) }, true)
 	if err != nil && len(group) > 1 && !File.External(err) {
 		for _, d := range group {
-			d.result <- w.transact(func(t *Tx) error { return w.book(t, d) }, true)
+			d.result <- w.transact(func(t *Tx) { w.book(t, d) }, true)
 		}
 		return
 	}
@@ -253,8 +254,8 @@ func (w *writer) bookGroup(group []*delivery) {
 }
 
 // book has the books book a group, in the order of its arrival.
-func (w *writer) book(t *Tx, group ...*delivery) error {
-	return w.books.Book(t, collect.Map(group, func(d *delivery) any { return d.work }))
+func (w *writer) book(t *Tx, group ...*delivery) {
+	t.Fail(w.books.Book(t, collect.Map(group, func(d *delivery) any { return d.work })))
 }
 
 // runJob carries out a job in a transaction of its own, unless its caller has left (the
@@ -277,10 +278,10 @@ func (w *writer) runJob(j *Job) error {
 	return w.transact(j.Run, j.KeepsSessions)
 }
 
-// transact runs fn between BEGIN IMMEDIATE and COMMIT and tells the feed. An error or a panic
-// of fn, or one that the transaction keeps, rolls all of it back. Afterwards the books forget
+// transact runs fn between BEGIN IMMEDIATE and COMMIT and tells the feed. An error that the
+// transaction keeps, or a panic of fn, rolls all of it back. Afterwards the books forget
 // what they remember, unless it was committed and keepsSessions is true.
-func (w *writer) transact(fn func(*Tx) error, keepsSessions bool) (err error) {
+func (w *writer) transact(fn func(*Tx), keepsSessions bool) (err error) {
 	defer func() {
 		if w.books != nil && (err != nil || !keepsSessions) {
 			w.books.Forget()
@@ -313,8 +314,7 @@ func (w *writer) transact(fn func(*Tx) error, keepsSessions bool) (err error) {
 // Tx is the open transaction of the writer. Its statements don't end with the
 // caller's context: half a group must not fail because one caller went away.
 //
-// After the first error of the batch the transaction is rolled back and fails with that error,
-// whatever its function returns. Only what acts outside the transaction, and a loop that
+// After the first error of the batch the transaction is rolled back and fails with that error. Only what acts outside the transaction, and a loop that
 // waits for a result, must ask Err. A caller gets sql.ErrNoRows as CodeNotFound.
 type Tx struct {
 	w *writer
@@ -329,10 +329,10 @@ func (w *writer) newTx() *Tx { return &Tx{w, w.conn, w.batch()} }
 // batch returns a batch of the writer's statements.
 func (w *writer) batch() *sqlite.Batch { return w.stmts.Batch(context.Background()) }
 
-// guarded runs fn and returns the first error of the transaction, or else fn's. It turns a
+// guarded runs fn and returns the first error of the transaction. It turns a
 // panic of fn into an error: it must not leave the transaction open nor end the writer, on
 // which every other session depends.
-func (t *Tx) guarded(fn func(*Tx) error) (err error) {
+func (t *Tx) guarded(fn func(*Tx)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			t.w.log.Error("store transaction panicked", "panic", r)
@@ -340,7 +340,8 @@ func (t *Tx) guarded(fn func(*Tx) error) (err error) {
 		}
 		err = cmp.Or(t.Err(), err)
 	}()
-	return fn(t)
+	fn(t)
+	return nil
 }
 
 // Attempt runs fn in a savepoint and returns the error that the transaction has after it. If fn

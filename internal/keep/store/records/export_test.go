@@ -9,9 +9,8 @@ import (
 
 // Hide marks an observation as deleted.
 func (s *Records) Hide(id int64) error {
-	return s.Write(context.Background(), "hide", db.Job{Run: func(t *db.Tx) error {
+	return s.Write(context.Background(), "hide", db.Job{Run: func(t *db.Tx) {
 		t.Exec("UPDATE observations SET deleted_at = 1 WHERE id = ?", id)
-		return nil
 	}})
 }
 

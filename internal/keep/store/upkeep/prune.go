@@ -83,9 +83,8 @@ func (s *Upkeep) Prune(ctx context.Context) (Pruned, error) {
 			}
 		}
 	}
-	return pruned, s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+	return pruned, s.WriteKeeping(ctx, what, func(t *db.Tx) {
 		records.TrimWords(t, now.Add(-wordsKept))
-		return nil
 	})
 }
 
@@ -170,9 +169,8 @@ func (s *Upkeep) ChoreDone(ctx context.Context, name string) (at memory.Millis, 
 
 // NoteChore stores that the chore of a name ended at a time.
 func (s *Upkeep) NoteChore(ctx context.Context, name string, at memory.Millis) error {
-	return s.WriteKeeping(ctx, "note chore", func(t *db.Tx) error {
+	return s.WriteKeeping(ctx, "note chore", func(t *db.Tx) {
 		t.SetCounter(counterChore+name, int64(at))
-		return nil
 	})
 }
 

@@ -177,9 +177,8 @@ func (s *Upkeep) retainStep(ctx context.Context, what, rows string, from memory.
 		if err != nil || len(ids) == 0 {
 			return done, db.Fault(what, err)
 		}
-		if err := s.WriteKeeping(ctx, what, func(t *db.Tx) error {
+		if err := s.WriteKeeping(ctx, what, func(t *db.Tx) {
 			do(t, db.JSONList(ids))
-			return nil
 		}); err != nil {
 			return done, err
 		}
