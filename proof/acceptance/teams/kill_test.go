@@ -155,33 +155,3 @@ func TestKilled(t *testing.T) {
 	}
 	world.Figure(t, 2, "server killed %d times, %d clients killed, %d exchanges of shares cut, %d records on both", rounds, killed, cut, len(want))
 }
-
-// TestNothingWaits: a memory in a team whose server does not answer captures and searches as fast as one in none.
-func TestNothingWaits(t *testing.T) {
-	s := postgres.Start(t)
-	s.Team("alice")
-	plain, joined := &mate{Memory: world.NewMemory(t)}, newMate(t, s, "alice")
-	plain.project = world.NewProject(t, plain.Memory).Dir
-	plain.MustCommand("remember", "Own note. of alice", "--project", plain.project)
-	s.Stop(syscall.SIGSTOP) // it accepts, and does not answer
-	t.Cleanup(func() { s.Continue() })
-	took := map[*mate]time.Duration{}
-	for _, m := range []*mate{plain, joined} {
-		m.MustCommand("worker", "start")
-		m.remember("warm up")
-	}
-	for round := range world.Scaled(10, 60) {
-		for _, m := range []*mate{plain, joined} {
-			begun := time.Now()
-			m.remember(fmt.Sprintf("note %d", round))
-			m.MustCommand("search", "note", "--all")
-			m.MustCommand("context", "--preview", "--project", m.project)
-			took[m] += time.Since(begun)
-		}
-	}
-	ratio := float64(took[joined]) / float64(took[plain])
-	world.Figure(t, 7, "with the server mute commands take %.2f times as long", ratio)
-	if ratio > 1.05 && world.Scaled(0, 1) == 1 {
-		t.Errorf("%.2f times as long", ratio)
-	}
-}

@@ -17,15 +17,23 @@ import (
 type mate struct {
 	*world.Memory
 	project string
+	at      *world.Project
 }
 
-// newMate returns a memory that has joined as a role, with a clone of the team's project.
-func newMate(t *testing.T, s *postgres.Server, role string) *mate {
+// newMember returns a memory in no team, with a clone of a project.
+func newMember(t *testing.T) *mate {
 	t.Helper()
 	m := &mate{Memory: world.NewMemory(t)}
-	p := world.NewProject(t, m.Memory)
-	m.project = p.Dir
-	p.Git("remote", "add", "origin", "git@github.com:acme/shop.git")
+	m.at = world.NewProject(t, m.Memory)
+	m.project = m.at.Dir
+	m.at.Git("remote", "add", "origin", "git@github.com:acme/shop.git")
+	return m
+}
+
+// newMate returns a memory that has joined as a role.
+func newMate(t *testing.T, s *postgres.Server, role string) *mate {
+	t.Helper()
+	m := newMember(t)
 	m.MustCommand("remember", "Own note. of "+role, "--project", m.project)
 	m.MustCommand("team", "join", s.Address(role))
 	return m
