@@ -64,10 +64,13 @@ type teamRow struct {
 
 const teamColumns = "kind, key, coalesce(id, 0), ulid, project, holders, act, pulled, hashes, state, seq, unsent"
 
+// whereTeamRow finds the row of a record that is here. Of the index SQLite has to be told, as of that of shared_records.
+const whereTeamRow = "INDEXED BY team_records_row WHERE kind = ? AND id = ?"
+
 func teamRows(ctx context.Context, q db.QueryOnly, where string, args ...any) (rows []teamRow, err error) {
 	var r teamRow
 	var state string
-	for range db.Select(ctx, q, &err, "SELECT "+teamColumns+" FROM team_records WHERE "+where, args...).
+	for range db.Select(ctx, q, &err, "SELECT "+teamColumns+" FROM team_records "+where, args...).
 		Into(&r.Kind, &r.Key, &r.id, &r.ULID, &r.Project, db.ToList(&r.holders), &r.act, &r.pulled, &r.hashes, &state, &r.seq, &r.unsent) {
 		row := r
 		row.holders = slices.Clone(r.holders)
@@ -196,7 +199,7 @@ func ofTeam(t *db.Tx, kind string, r *sharedRecord) bool {
 	if r.Session != nil {
 		return r.Session.Host == HostTeam
 	}
-	return t.Number("SELECT EXISTS (SELECT 1 FROM team_records INDEXED BY team_records_row WHERE kind = ? AND id = ? AND pulled)", kind, r.id) != 0
+	return t.Number("SELECT EXISTS (SELECT 1 FROM team_records "+whereTeamRow+" AND pulled)", kind, r.id) != 0
 }
 
 // TeamDraft is a record that may be shared, as it would leave.
@@ -242,8 +245,8 @@ func drafts(t *db.Tx, team *Team, c TeamChoice) (list []TeamDraft) {
 	}
 	for _, kind := range c.Kinds {
 		hidden := map[string]string{"observation": "AND deleted_at IS NULL", "learning": "AND is_active"}[kind]
-		ids[kind] = db.Selected[int64](t, "SELECT id FROM "+tableOf(kind)+" WHERE project = ?1 "+hidden+` AND id NOT IN
-			(SELECT id FROM team_records WHERE kind = ?2 AND id IS NOT NULL AND (act <> '' OR pulled)) ORDER BY id`, c.Project, kind)
+		ids[kind] = db.Selected[int64](t, "SELECT id FROM "+tableOf(kind)+" r WHERE project = ?1 "+hidden+` AND NOT EXISTS
+			(SELECT 1 FROM team_records t INDEXED BY team_records_row WHERE t.kind = ?2 AND t.id = r.id AND (act <> '' OR pulled)) ORDER BY id`, c.Project, kind)
 	}
 	for _, kind := range []string{"observation", "summary", "learning"} {
 		found, err := readShared(context.Background(), t, kind, ids[kind])
@@ -272,7 +275,7 @@ func draftOf(t *db.Tx, team *Team, known *identities, kind string, r *sharedReco
 		from, d.Title = r.Summary.Provenance, r.Summary.Completed
 	}
 	identity := known.identity(project)
-	row := findTeam(t, "kind = ? AND id = ?", kind, r.id)
+	row := findTeam(t, whereTeamRow, kind, r.id)
 	switch {
 	case !r.sound:
 		d.Refused = "it was changed on the disk"
@@ -330,7 +333,7 @@ func (s *Care) TeamAct(ctx context.Context, team Team, c TeamChoice, act string)
 	return db.InKeeping(ctx, s.DB, "share records", func(t *db.Tx) (n int, err error) {
 		if act == ActUnshared {
 			refs := db.JSONList(collect.Map(c.Refs, func(r memory.RecordRef) string { return string(r.Kind) + strconv.FormatInt(r.ID, 10) }))
-			rows, err := teamRows(ctx, t, `act = 'shared' AND (kind || id IN (SELECT value FROM json_each(?1)) OR project = ?2
+			rows, err := teamRows(ctx, t, `WHERE act = 'shared' AND (kind || id IN (SELECT value FROM json_each(?1)) OR project = ?2
 				OR kind = 'summary' AND id IN (SELECT id FROM session_summaries WHERE 'session' || session_id IN (SELECT value FROM json_each(?1)))
 				OR kind = 'observation' AND id IN (SELECT id FROM observations WHERE 'session' || session_id IN (SELECT value FROM json_each(?1))))`, refs, c.Project)
 			for i := range rows {
@@ -344,9 +347,9 @@ func (s *Care) TeamAct(ctx context.Context, team Team, c TeamChoice, act string)
 			if d.Shared == nil {
 				continue
 			}
-			row := findTeam(t, "kind = ? AND id = ?", d.Kind, d.ID)
+			row := findTeam(t, whereTeamRow, d.Kind, d.ID)
 			if row == nil {
-				if row = findTeam(t, whereTeam, d.Kind, d.Shared.Key); row == nil {
+				if row = findTeam(t, whereKey, d.Kind, d.Shared.Key); row == nil {
 					row = &teamRow{Shared: memory.Shared{Kind: d.Kind, Key: d.Shared.Key, ULID: d.Shared.ULID, Project: d.Shared.Project}}
 				} else if row.id != 0 {
 					continue // another record here has that name
@@ -369,8 +372,6 @@ func (s *Care) TeamAct(ctx context.Context, team Team, c TeamChoice, act string)
 		return n, nil
 	})
 }
-
-const whereTeam = "kind = ? AND key = ?"
 
 func (r *teamRow) hold(member string) {
 	if !slices.Contains(r.holders, member) {
@@ -403,10 +404,10 @@ func (s *Care) TeamEdits(ctx context.Context, team Team) error {
 // teamEdits compares the records of the next changes, or all if the feed has lost entries. It reports whether there are more.
 func teamEdits(t *db.Tx, team *Team, oldest int64) bool {
 	last := t.Number("SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0)", counterTeam)
-	where, args := "id IN (SELECT id FROM changes c WHERE c.seq > ?1 AND c.seq <= ?2 AND c.kind = team_records.kind)", []any{last, last + comparedTogether}
+	where, args := "INDEXED BY team_records_row WHERE (kind, id) IN (SELECT c.kind, c.id FROM changes c WHERE c.seq > ?1 AND c.seq <= ?2)", []any{last, last + comparedTogether}
 	newest := t.Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)")
 	if last < oldest-1 {
-		where, args, last = "id IS NOT NULL", nil, newest
+		where, args, last = "WHERE id IS NOT NULL", nil, newest
 	}
 	rows, err := teamRows(context.Background(), t, where, args...)
 	t.Fail(err)
@@ -487,7 +488,7 @@ type TeamOut struct {
 
 // TeamUnsent returns up to limit records of which the server does not have this member's latest state.
 func (s *Care) TeamUnsent(ctx context.Context, team Team, limit int) (list []TeamOut, err error) {
-	rows, err := teamRows(ctx, s.Reader, "unsent > 0 ORDER BY kind, key LIMIT ?", limit)
+	rows, err := teamRows(ctx, s.Reader, "INDEXED BY team_records_unsent WHERE unsent > 0 ORDER BY kind, key LIMIT ?", limit)
 	if err != nil {
 		return nil, db.Fault("read what is to be sent", err)
 	}

@@ -77,7 +77,7 @@ func (m *teamMerging) row(in *TeamIn) error {
 	bad := func(what string) error {
 		return memory.Errorf(memory.CodeInvalid, "a record of %s has %s", in.Member, what)
 	}
-	row := findTeam(m.Tx, whereTeam, in.Kind, in.Key)
+	row := findTeam(m.Tx, whereKey, in.Kind, in.Key)
 	switch {
 	case memory.FromMember(in.Member).Member() == "" || in.Kind != "observation" && in.Kind != "learning" && in.Kind != "summary":
 		return bad("no kind, or no name of a member")
@@ -137,7 +137,7 @@ func (m *teamMerging) takeBack(row *teamRow, in *TeamIn) {
 		m.erase(row, in.Status == ActForgotten)
 	}
 	if row.pulled && len(row.holders) == 0 || row.id == 0 || own {
-		m.Exec("DELETE FROM team_records WHERE "+whereTeam, row.Kind, row.Key)
+		m.Exec("DELETE FROM team_records "+whereKey, row.Kind, row.Key)
 		return
 	}
 	row.save(m.Tx)
@@ -207,10 +207,10 @@ func (m *teamMerging) take(row *teamRow, in *TeamIn, said *memory.Shared) error 
 
 // adopt gives a row the record here that another machine of the same person has shared, if it is here.
 func (m *teamMerging) adopt(row *teamRow, said *memory.Shared) {
-	if !m.Find("SELECT id FROM shared_records WHERE "+whereTeam+" AND id IS NOT NULL", []any{row.Kind, row.Key}, &row.id) {
+	if !m.Find("SELECT id FROM shared_records "+whereKey+" AND id IS NOT NULL", []any{row.Kind, row.Key}, &row.id) {
 		m.Find("SELECT id FROM "+tableOf(row.Kind)+" WHERE ulid = ?", []any{string(said.ULID)}, &row.id)
 	}
-	if row.id != 0 && m.Number("SELECT EXISTS (SELECT 1 FROM team_records WHERE kind = ? AND id = ?)", row.Kind, row.id) != 0 {
+	if row.id != 0 && m.Number("SELECT EXISTS (SELECT 1 FROM team_records "+whereTeamRow+")", row.Kind, row.id) != 0 {
 		row.id = 0
 	}
 	if row.id != 0 {
@@ -394,14 +394,14 @@ func (m *teamMerging) apply(row *teamRow, before *memory.Shared) error {
 func (s *Care) TeamDrop(ctx context.Context, selected func(holders []string, project string) bool, all bool) (int, error) {
 	defer records.DropNearby(s.records)
 	return db.InJob(ctx, s.DB, "erase what was pulled", db.Job{}, func(t *db.Tx) (n int, err error) {
-		rows, err := teamRows(ctx, t, "pulled")
+		rows, err := teamRows(ctx, t, "WHERE pulled")
 		for i := range rows {
 			if r := &rows[i]; selected(r.holders, r.Project) {
 				if r.id != 0 {
 					dropRecord(t, r.Kind, r.id)
 					n++
 				}
-				t.Exec("DELETE FROM team_records WHERE "+whereTeam, r.Kind, r.Key)
+				t.Exec("DELETE FROM team_records "+whereKey, r.Kind, r.Key)
 			}
 		}
 		if all {
