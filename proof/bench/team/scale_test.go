@@ -3,9 +3,10 @@
 // Package team_test measures `claude-mem search --team` on a large memory of a team:
 //
 //	go test ./proof/bench/team -run TestSearch -rows 1000000 -timeout 60m -v
+//	go test ./proof/bench/team -run TestExchange -rows 50000 -timeout 60m -v
 //	go test ./proof/bench/team -run TestTimes -rows 20000 -v
 //
-// The second one has a person ask for words that so many records have which the person does not see. Without -rows they do nothing. TMPDIR says on which disk the server's data are.
+// The second one has a memory pull all of it, what comes in a day, and push. The third one has a person ask for words that so many records have which the person does not see. Without -rows they do nothing. TMPDIR says on which disk the server's data are.
 package team_test
 
 import (
@@ -90,9 +91,9 @@ func (v *vocabulary) state(author string, n int) (state []byte, text string) {
 	title, narrative := v.text(8), v.text(60)
 	facts := []string{v.text(12), v.text(12), v.text(12)}
 	said, _ := json.Marshal(map[string]any{"type": "discovery", "title": title, "narrative": narrative, "facts": facts, "concepts": []string{"how-it-works"}}) // strings
-	rest, _ := json.Marshal(map[string]any{"files": []map[string]string{{"path": "internal/" + v.word() + "/" + v.word() + ".go"}}, "created_at": 1_700_000_000_000 + int64(n)*1000})
+	rest, _ := json.Marshal(map[string]any{"files": []map[string]string{{"role": "modified", "path": "internal/" + v.word() + "/" + v.word() + ".go"}}, "created_at": 1_700_000_000_000 + int64(n)*1000, "origin": "user", "provenance": "user"})
 	by := memory.Revision{Count: 1, Device: author + ":0001"}
-	state, _ = json.Marshal(memory.Shared{Kind: "observation", Key: fmt.Sprintf("%s-%d", author, n), Project: "p", Fields: map[string]memory.Field{
+	state, _ = json.Marshal(memory.Shared{Kind: "observation", Key: fmt.Sprintf("%s-%d", author, n), ULID: memory.ULID(fmt.Sprintf("01K%023d", n)), Project: "p", Fields: map[string]memory.Field{
 		memory.FieldText: {Revision: by, Value: memory.FieldValue(said)}, "rest": {Revision: by, Value: memory.FieldValue(rest)}}})
 	return state, title + " " + narrative + " " + strings.Join(facts, " ")
 }
@@ -128,12 +129,19 @@ func (b *bench) must(err error) {
 // load copies the records of all authors as the owner: by itself each would go through the triggers of its table, which TestPush measures.
 func (b *bench) load() {
 	b.Exec("postgres", "ALTER TABLE claude_mem.record DISABLE TRIGGER USER; DROP INDEX claude_mem.searched_words")
+	b.add(0, *rows/authors)
+	b.Exec("postgres", `SET maintenance_work_mem = '1GB'; ALTER TABLE claude_mem.record ENABLE TRIGGER USER;
+		CREATE INDEX searched_words ON claude_mem.searched USING gin (words) WITH (fastupdate = off)`)
+	b.Exec("postgres", "VACUUM ANALYZE claude_mem.record, claude_mem.searched, claude_mem.frequency")
+}
+
+// add copies records of each author, those from one number to another.
+func (b *bench) add(from, to int) {
 	conn := b.connect("postgres", nil)
-	each := *rows / authors
 	for a := range authors {
 		author := fmt.Sprintf("author%02d", a)
 		var records, searched [][]any
-		for n := range each {
+		for n := from; n < to; n++ {
 			seq := int64(n*authors + a + 1) // they write in turn
 			state, text := b.state(author, int(seq))
 			if n < 20 {
@@ -148,9 +156,7 @@ func (b *bench) load() {
 		_, err = conn.CopyFrom(b.Context(), pgx.Identifier{"claude_mem", "searched"}, []string{"seq", "audience", "words", "title", "often", "code"}, pgx.CopyFromRows(searched))
 		b.must(err)
 	}
-	b.Exec("postgres", `SET maintenance_work_mem = '1GB'; ALTER TABLE claude_mem.record ENABLE TRIGGER USER; SELECT setval('claude_mem.record_seq', (SELECT max(seq) FROM claude_mem.record));
-		CREATE INDEX searched_words ON claude_mem.searched USING gin (words) WITH (fastupdate = off)`)
-	b.Exec("postgres", "VACUUM ANALYZE claude_mem.record, claude_mem.searched, claude_mem.frequency")
+	b.Exec("postgres", "SELECT setval('claude_mem.record_seq', (SELECT max(seq) FROM claude_mem.record))")
 }
 
 // bits are a code as PostgreSQL reads it in binary.
