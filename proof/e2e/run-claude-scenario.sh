@@ -11,6 +11,8 @@
 #                             person at the terminal would type them
 #       [--new-session]       the prompts after it belong to a fresh session
 #       [--session-id UUID]   of the (next) fresh session; default: a random one
+#       [--resume UUID]       the prompts after it belong to an earlier session
+#       [--fork UUID]         the prompts after it belong to a fork of this session with that id
 #       [--between COMMAND]   run at this point of the sequence, same environment
 #                             (a new scenario: curl -d @FILE $ANTHROPIC_BASE_URL/__fake/scenario)
 #       [--project DIR]       copied to OUT/project (default: a small Go project)
@@ -51,6 +53,8 @@ while [ $# -gt 0 ]; do
     --new-session) steps+=("n:"); shift ;;
     --one-process) one_process=1; shift ;;
     --session-id) steps+=("s:$2"); shift 2 ;;
+    --resume) steps+=("r:$2"); shift 2 ;;
+    --fork) steps+=("f:$2"); shift 2 ;;
     --between) steps+=("b:$2"); shift 2 ;;
     --out) mkdir -p "$2"; out=$(abs "$2"); shift 2 ;;
     --project) project=$(abs "$2"); shift 2 ;;
@@ -175,7 +179,7 @@ new_uuid() {
   od -An -N16 -tx1 /dev/urandom | tr -d " \n" |
     sed -E "s/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/\1-\2-4\3-8\4-\5/"
 }
-status=0 uuid= next_uuid= pid= load=()
+status=0 uuid= next_uuid= fork= pid= load=()
 if [ -n "$plugin" ]; then load=(--plugin-dir "$plugin"); fi
 
 # --one-process: the session'"'"'s CLI reads prompts from descriptor 8 and is read at
@@ -213,6 +217,8 @@ for step in "${steps[@]}"; do
   what=${step#?:}
   case $step in
     n:*) close_cli || break; uuid=; continue ;;
+    r:*) close_cli || break; uuid=$what; continue ;;
+    f:*) close_cli || break; fork=$what; continue ;;
     s:*) next_uuid=$what; continue ;;
     b:*)
       timeout -k 5 "$timeout" bash -c "$what" </dev/null >>"$out/between.txt" 2>&1 8>&- 9>&-
@@ -225,6 +231,9 @@ for step in "${steps[@]}"; do
     id=(--session-id "$uuid"); echo "session: $uuid" >>"$out/environment.txt"
   else
     id=(--resume "$uuid")
+  fi
+  if [ -n "$fork" ]; then
+    id+=(--fork-session --session-id "$fork") uuid=$fork fork=
   fi
   if [ "$one_process" = 1 ]; then
     [ -n "$pid" ] || open_cli
