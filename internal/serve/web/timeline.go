@@ -76,10 +76,7 @@ func (v *visit) observation() view {
 	if memory.CodeOf(v.err) == memory.CodeNotFound {
 		v.err = nil // it was hidden in between: the page shows what it was
 	}
-	choices := slices.Clone(types)
-	if !slices.Contains(choices, o.Type) {
-		choices = append(choices, o.Type)
-	}
+	choices := collect.Unique(append(slices.Clone(types), o.Type))
 	facts, files, concepts := shorten(&o.Facts), shorten(&o.FilesModified)+shorten(&o.FilesRead), shorten(&o.Concepts)
 	return view{Title: fmt.Sprintf("#%d %s", o.ID, line(o.Title)), JSON: fmt.Sprintf("/api/observations/%d?lookup=false", o.ID), Data: struct {
 		api.Observation

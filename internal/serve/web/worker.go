@@ -139,19 +139,12 @@ func (v *visit) doctor() view {
 	}
 	v.fail(err)
 	// The worst first; within a status in the order of the checks.
-	order := []api.Severity{"fail", "warn", "ok"}
-	slices.SortStableFunc(r.Findings, func(a, b api.Finding) int {
-		return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
-	})
-	wrong := slices.IndexFunc(r.Findings, func(f api.Finding) bool { return f.Status == "ok" })
-	if wrong < 0 {
-		wrong = len(r.Findings)
-	}
+	_, of := collect.Group(r.Findings, func(f *api.Finding) api.Severity { return f.Status })
 	return view{Title: "Doctor", Data: struct {
 		Status      api.Severity
 		Counts      api.FindingCounts
 		Wrong, Fine []api.Finding
-	}{r.Status, r.Counts, r.Findings[:wrong], r.Findings[wrong:]}}
+	}{r.Status, r.Counts, append(of["fail"], of["warn"]...), of["ok"]}}
 }
 
 // devices shows the devices that have this memory, what one lacks of another, and what they do not agree on.
