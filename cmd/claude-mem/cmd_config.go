@@ -67,9 +67,7 @@ func (a *app) configListCommand() *cobra.Command {
 			}
 			for _, s := range out {
 				origin := string(s.Origin)
-				if s.Default != "" && s.Origin != settings.FromDefault {
-					origin += "; default " + print.Line(s.Default, 60)
-				}
+				origin += print.If(s.Default != "" && s.Origin != settings.FromDefault, "; default "+print.Line(s.Default, 60))
 				p.Printf("%s = %s%s\n    %s\n", p.Style(print.Bold, s.Key), print.Line(s.Value, 120), p.Style(print.Dim, "  ("+origin+")"), s.Help)
 			}
 		})
@@ -137,11 +135,7 @@ all others after a restart.`,
 				a.Note("note: the environment variable %s overrides it for commands and hooks", key)
 			}
 			_, _ = control.Look(cmd.Context(), dataDir) // a running worker notices the change, and retries what waited
-			if setting.AtOnce() {
-				a.Note("a running worker applies it at once")
-			} else {
-				a.Note("`claude-mem worker restart` applies it to a running worker")
-			}
+			a.Note(print.Or(setting.AtOnce(), "a running worker applies it at once", "`claude-mem worker restart` applies it to a running worker"))
 			return nil
 		},
 	}
@@ -364,10 +358,7 @@ is 0 when the mode can be used and 2 when it cannot.`,
 		ValidArgsFunction: cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 	return a.WithDataDir(cmd, func(ctx context.Context, dataDir string, given []string) error {
-		file := given[0]
-		if !strings.ContainsAny(file, `/\.`) {
-			file = filepath.Join(access.ModesDir(dataDir), file+".json")
-		}
+		file := print.Or(strings.ContainsAny(given[0], `/\.`), given[0], filepath.Join(access.ModesDir(dataDir), given[0]+".json"))
 		problems := mode.Check(file)
 		ok := len(problems) == 0
 		err := a.Show(map[string]any{"file": file, "ok": ok, "problems": print.NotNil(problems)}, func(p *print.Printer) {

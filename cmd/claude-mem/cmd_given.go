@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"claudemem/cmd/claude-mem/internal/access"
 	"claudemem/cmd/claude-mem/internal/cli"
@@ -78,10 +77,7 @@ change. Run by an agent, the verdict is the agent's: it moves the record less an
 
 // printGiven prints a text that a session was given, with its lines.
 func printGiven(p *print.Printer, g *accounts.Given) {
-	session := print.Line(g.HostSessionID, 20)
-	if g.Session != 0 {
-		session = fmt.Sprintf("S%d", g.Session)
-	}
+	session := cmp.Or(g.Session.Name(), print.Line(g.HostSessionID, 20))
 	p.Printf("%s  %s %s  %s\n", p.When(g.At), p.Style(print.Bold, session), print.Line(g.Where(), 40), p.Style(print.Dim, text.Count(g.Tokens, "token")))
 	for i := range g.Lines {
 		l := &g.Lines[i]

@@ -268,11 +268,8 @@ the spool are not included: the worker stores them before a session starts.`
 			if names, err := wire.SpoolOf(m.DataDir).List(a.Now()); err == nil && len(names) > 0 {
 				a.Note("Not included: %s in the spool; the worker stores them before a session starts.", text.Count(len(names), "delivery"))
 			}
-			if preview.Text == "" {
-				a.Note("A session started now would get no context block.")
-			} else {
-				a.Note("`--why 5` explains the fifth line, `--why '#12'` the line of observation 12.")
-			}
+			a.Note(print.Or(preview.Text == "", "A session started now would get no context block.",
+				"`--why 5` explains the fifth line, `--why '#12'` the line of observation 12."))
 		})
 	})
 }

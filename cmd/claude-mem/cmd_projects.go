@@ -112,9 +112,7 @@ project is merged, hooks spool.`,
 // showMerged prints what a merge moved, or would move.
 func (a *app) showMerged(p *print.Printer, m *memory.ProjectMerged, alias bool) {
 	learnings := print.Plural(m.Learnings, "learning")
-	if m.Combined > 0 {
-		learnings += fmt.Sprintf(" (%d of them in both)", m.Combined)
-	}
+	learnings += print.If(m.Combined > 0, fmt.Sprintf(" (%d of them in both)", m.Combined))
 	p.Printf("%s %s\n", p.Style(print.Bold, print.Or(m.Merged, "Moved:", "Would move:")), print.Join(", ", print.Plural(m.Sessions, "session"), print.Plural(m.Observations, "observation"),
 		print.Plural(m.Prompts, "prompt"), print.If(m.Summaries > 0, fmt.Sprintf("%d summaries", m.Summaries)), learnings, print.Plural(m.Symbols, "symbol change")))
 	p.Printf("  from %s\n  into %s\n", print.Line(m.From, 0), print.Line(m.Into, 0))

@@ -130,15 +130,9 @@ func (a *app) showObservation(o api.Observation, err error, done, undo string) e
 // undoEdit returns the command that gives the changed fields their former values.
 func undoEdit(before api.Observation, edit memory.ObservationEdit) string {
 	words := fmt.Sprintf("claude-mem edit %d", before.ID)
-	if edit.Title != nil {
-		words += " --title " + cli.ShellWord(before.Title)
-	}
-	if edit.Narrative != nil {
-		words += " --narrative " + cli.ShellWord(before.Narrative)
-	}
-	if edit.Type != nil {
-		words += " --type " + cli.ShellWord(string(before.Type))
-	}
+	words += print.If(edit.Title != nil, " --title "+cli.ShellWord(before.Title))
+	words += print.If(edit.Narrative != nil, " --narrative "+cli.ShellWord(before.Narrative))
+	words += print.If(edit.Type != nil, " --type "+cli.ShellWord(string(before.Type)))
 	return words
 }
 

@@ -39,9 +39,7 @@ func (a *app) searchTeam(ctx context.Context, query string, f *searchFlags) erro
 		for i := range found.Results {
 			r := &found.Results[i]
 			by := r.Member
-			if r.Writer != r.Member {
-				by += ", edited by " + r.Writer
-			}
+			by += print.If(r.Writer != r.Member, ", edited by "+r.Writer)
 			p.Printf("%s  %s\n", p.Style(print.Bold, print.Line(r.Title, 100)), p.Style(print.Dim, by+" · "+print.Line(r.Project, 60)+" · "+p.When(r.CreatedAtEpoch)))
 			if f.full {
 				for line := range strings.Lines(r.Text) {

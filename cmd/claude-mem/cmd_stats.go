@@ -107,11 +107,7 @@ func (s *memoryStats) print(p *print.Printer) {
 	p.GivenInAll(s.Receipts, s.Ledger.PeriodDays)
 	p.Account(s.Ledger)
 	p.Heading("Worker")
-	if s.Worker.Running {
-		p.Printf("  running, version %s\n", s.Worker.Version)
-	} else {
-		p.Printf("  not running\n")
-	}
+	p.Printf("  %s\n", print.Or(s.Worker.Running, "running, version "+s.Worker.Version, "not running"))
 }
 
 // sizesText returns ": memory 12.0 MB, index 8.1 MB …", the parts that have something.

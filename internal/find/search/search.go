@@ -110,9 +110,7 @@ func New(records Records, index Index, opts Options) *Searcher {
 	}
 	opts.Location = cmp.Or(opts.Location, time.Local)
 	opts.Logger = cmp.Or(opts.Logger, slog.Default())
-	if opts.NoIndex == nil {
-		opts.NoIndex = errNoIndex
-	}
+	opts.NoIndex = cmp.Or[error](opts.NoIndex, errNoIndex)
 	return &Searcher{records: records, index: index, opts: opts}
 }
 

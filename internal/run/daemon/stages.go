@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -216,10 +217,7 @@ func bounds(o *block.Options, s *settings.Settings) {
 // atMost returns n, or -1 for 0: in the settings 0 means none (or no bound), for recall
 // it means the default and -1 means none.
 func atMost[T int | float64](n T) T {
-	if n == 0 {
-		return -1
-	}
-	return n
+	return cmp.Or(n, -1)
 }
 
 // openReminder sets w.reminder, which adds remembered lines to a session's prompts,

@@ -127,10 +127,7 @@ func (a *App) DataDir() (string, error) {
 
 // Home returns the user's home directory by the environment, "" if it is not set.
 func (a *App) Home() string {
-	if runtime.GOOS == "windows" {
-		return a.Getenv("USERPROFILE")
-	}
-	return a.Getenv("HOME")
+	return a.Getenv(print.Or(runtime.GOOS == "windows", "USERPROFILE", "HOME"))
 }
 
 // People returns a printer for output that people read: colours and width fit the

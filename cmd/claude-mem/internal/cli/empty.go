@@ -49,10 +49,7 @@ func (a *App) NothingRemembered(ctx context.Context, m api.Memory, project strin
 
 // waiting returns "1 event is" or "3 events are".
 func waiting(n int) string {
-	if n == 1 {
-		return "1 event is"
-	}
-	return text.Count(n, "event") + " are"
+	return text.Count(n, "event") + print.Or(n == 1, " is", " are")
 }
 
 // FoundHistory is what was remembered or recorded before, can be imported and was not.

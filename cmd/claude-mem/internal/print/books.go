@@ -54,10 +54,7 @@ func KindsText(kinds []accounts.EventsOf) string {
 				tools = append(tools, fmt.Sprintf("%s %d", Line(kinds[i].Tool, 60), kinds[i].Events))
 			}
 		}
-		shown := text.Count(n, strings.ReplaceAll(Line(string(kind), 30), "_", " "))
-		if kind == memory.KindTool {
-			shown = text.Count(n, "tool call")
-		}
+		shown := text.Count(n, Or(kind == memory.KindTool, "tool call", strings.ReplaceAll(Line(string(kind), 30), "_", " ")))
 		texts = append(texts, shown+If(len(tools) > 0, " ("+strings.Join(tools, ", ")+")"))
 	}
 	return strings.Join(texts, ", ")
@@ -128,9 +125,7 @@ func (p *Printer) given(given []memory.Injection) {
 	}
 	p.Table("Shown", collect.MapPtr(given, func(in *memory.Injection) []string {
 		where := Line(accounts.PlaceOf(in), 30)
-		if where == accounts.GivenInBlock {
-			where += " at " + Line(cmp.Or(in.Source, "startup"), 20)
-		}
+		where += If(where == accounts.GivenInBlock, " at "+Line(cmp.Or(in.Source, "startup"), 20))
 		layers := collect.MapPtr(in.Layers, func(l *memory.LayerCost) string { return fmt.Sprintf("%s %d", Line(l.Name, 40), l.Tokens) })
 		shown := Join(", ", runs(in.Observations, "#"), runs(in.Sessions, "S"))
 		return []string{p.Ago(in.At), where, text.Count(in.Tokens, "token"), shown, strings.Join(layers, ", ")}
@@ -279,9 +274,7 @@ func (p *Printer) Queue(q *api.Queue) {
 	}
 	for _, d := range q.DeadLetters {
 		what := string(d.Kind)
-		if d.ToolName != "" {
-			what += " " + Line(d.ToolName, 40)
-		}
+		what += If(d.ToolName != "", " "+Line(d.ToolName, 40))
 		p.Printf("%s  %s S%d %s after %s: %s\n    %s\n", p.When(d.OccurredAt),
 			p.Style(Red, "failed"), d.Session, what, text.Count(d.Attempts, "attempt"), Line(d.LastError, 200), p.Style(Dim, Line(d.Key, 0)))
 	}

@@ -201,9 +201,7 @@ func (p *Printer) Explanation(e *memory.Explanation) {
 	value := func(part *memory.ScorePart) string { return Line(part.Name, 40) + " " + scoreText(part.Value) }
 	terms := collect.MapPtr(e.Parts, value)
 	sum := strings.Join(terms, " + ")
-	if len(terms) > 1 && len(e.Factors) > 0 {
-		sum = "(" + sum + ")"
-	}
+	sum = Or(len(terms) > 1 && len(e.Factors) > 0, "("+sum+")", sum)
 	for i := range e.Factors {
 		sum += " × " + value(&e.Factors[i])
 	}

@@ -423,10 +423,7 @@ type importList struct {
 // listImports lists the imports that can be undone.
 func (a *Verbs) listImports(ctx context.Context, dataDir string) error {
 	list, err := daemon.Imports(ctx, dataDir, 0)
-	if err != nil {
-		return err
-	}
-	return a.Show(importList{print.NotNil(list)}, func(p *print.Printer) {
+	return a.Done(importList{print.NotNil(list)}, err, func(p *print.Printer) {
 		for _, e := range list {
 			p.Printf("%d  %s  %s%s\n   %s\n", e.ID, e.At[:10], print.Line(e.Source, 200), print.If(!e.Ended, ", not complete"), entryCounts(&e))
 		}
@@ -442,10 +439,7 @@ func (a *Verbs) undoImport(ctx context.Context, dataDir string, number int64, dr
 		return memory.Errorf(memory.CodeInvalid, "there is no import %d", number).WithHint("`claude-mem import --list` shows the numbers")
 	}
 	undone, err := daemon.UndoImport(ctx, dataDir, number, dryRun)
-	if err != nil {
-		return err
-	}
-	return a.Show(undone, func(p *print.Printer) {
+	return a.Done(undone, err, func(p *print.Printer) {
 		p.Printf("%s import %d of %s: %s\n", print.Or(dryRun, "Would take back", "Took back"), undone.ID, print.Line(undone.Source, 200), entryCounts(&undone.ImportEntry))
 		for i, title := range undone.Kept {
 			p.Printf("%s  %s\n", print.If(i == 0, "Kept, as they were changed or confirmed since:\n"), print.Line(title, 200))
@@ -558,9 +552,6 @@ func (a *Verbs) noteWithheld(n int) {
 
 // recordCounts returns "2 sessions, 12 observations", "no records" for none.
 func recordCounts(c memory.PortableCounts) string {
-	if c.Total() == 0 {
-		return "no records"
-	}
-	return print.Join(", ", print.Plural(c.Sessions, "session"), print.Plural(c.Prompts, "prompt"), print.Plural(c.Observations, "observation"),
-		print.Plural(c.Summaries, "summary"), print.Plural(c.Learnings, "learning"), print.Plural(c.Symbols, "symbol change"), print.Plural(c.Tombstones, "tombstone"))
+	return cmp.Or(print.Join(", ", print.Plural(c.Sessions, "session"), print.Plural(c.Prompts, "prompt"), print.Plural(c.Observations, "observation"),
+		print.Plural(c.Summaries, "summary"), print.Plural(c.Learnings, "learning"), print.Plural(c.Symbols, "symbol change"), print.Plural(c.Tombstones, "tombstone")), "no records")
 }

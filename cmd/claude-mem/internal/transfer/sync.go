@@ -96,10 +96,7 @@ func placeOf(ctx context.Context, given []string, byGit bool) (at devices.Place,
 
 // joinWords returns what `claude-mem sync join` is told on another machine.
 func joinWords(folder string, at devices.Place) string {
-	if at.Remote == "" {
-		return cli.ShellWord(folder)
-	}
-	return cli.ShellWord(folder) + " --git " + cli.ShellWord(at.Remote)
+	return cli.ShellWord(folder) + print.If(at.Remote != "", " --git "+cli.ShellWord(at.Remote))
 }
 
 // printSheet prints the words of a key, six a line.

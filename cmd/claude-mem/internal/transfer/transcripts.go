@@ -542,10 +542,7 @@ func (s *estimator) estimate() costEstimate {
 		named = cmp.Or(s.settings.Text(settings.KeyModel), "haiku")
 	}
 	e := costEstimate{Provider: provider, Model: named, Calls: s.calls, Input: s.input, Output: s.output, DailyCap: s.settings.Int(settings.KeyDailyTokenCap)}
-	priced := named
-	if priced == "haiku" {
-		priced = model.DefaultModel("anthropic")
-	}
+	priced := print.Or(named == "haiku", model.DefaultModel("anthropic"), named)
 	if usd, ok := model.Cost(priced, memory.ModelUsage{Input: s.input, Output: s.output}); ok {
 		e.USD = &usd
 	}

@@ -1,6 +1,7 @@
 package books
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -170,10 +171,7 @@ func (s *bookedSession) promptNumber(t *db.Tx, promptID string) int {
 		number = int(t.Number("SELECT number FROM prompts WHERE session_id = ? AND prompt_id = ?", int64(s.id), promptID))
 		s.prompts[promptID] = number
 	}
-	if number == 0 {
-		return s.promptCount
-	}
-	return number
+	return cmp.Or(number, s.promptCount)
 }
 
 // repeats returns the number of the prompt that e, which has no id, is a second

@@ -1,6 +1,7 @@
 package care
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path"
@@ -455,11 +456,7 @@ func compareTeam(t *db.Tx, team *Team, row *teamRow) {
 		if name == fieldRest || name != memory.FieldText && row.act != ActShared { // pins of what others share are one's own
 			continue
 		}
-		value := values[name]
-		if value == "" {
-			value = "{}"
-		}
-		row.Edit(name, value, revision)
+		row.Edit(name, cmp.Or(values[name], "{}"), revision)
 		switch {
 		case row.act == ActShared, row.act == actEdited:
 			row.unsent++
