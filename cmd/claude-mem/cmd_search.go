@@ -257,7 +257,7 @@ func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	}
 	at, err := cli.ParseTime(text, now, false)
 	if err != nil {
-		return api.TimelineRequest{Query: text[:min(len(text), maxQuery)]}
+		return api.TimelineRequest{Query: strings.ToValidUTF8(text[:min(len(text), maxQuery)], "")}
 	}
 	return api.TimelineRequest{Anchor: api.ISO(at)}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/print"
+	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/team"
 
@@ -30,8 +31,7 @@ func (a *app) searchTeam(ctx context.Context, query string, f *searchFlags) erro
 	if err != nil {
 		return err
 	}
-	query = strings.TrimSpace(query)
-	found, err := team.Search(ctx, dataDir, query[:min(len(query), maxQuery)], paged.Limit)
+	found, err := team.Search(ctx, dataDir, text.FirstBytes(strings.TrimSpace(query), maxQuery), paged.Limit)
 	if memory.CodeOf(err) == memory.CodeUnavailable {
 		a.Note("Without --team the search is of this memory, with what was pulled into it.")
 	}

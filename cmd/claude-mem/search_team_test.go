@@ -38,6 +38,10 @@ func TestSearchTeam(t *testing.T) {
 	if wrong := readContract(t).conforms("claude-mem search --team", stdout); code != 0 || len(wrong) > 0 || !strings.Contains(stdout, "alice") {
 		t.Errorf("%d %v: %s", code, wrong, stdout)
 	}
+	long := "limiter x" + strings.Repeat("é", maxQuery) // the last byte that is used is the first one of a letter
+	if code, stdout, _ = command(t, env, "search", "--team", "--json", long); code != 0 || !strings.Contains(stdout, "éé") || strings.Contains(stdout, "\uFFFD") || strings.Contains(stdout, `\ufffd`) {
+		t.Errorf("a long query: %d %.60q", code, stdout)
+	}
 	if code, _, stderr = command(t, env, "search", "--team", "--type", "bugfix", "limiter"); code != 2 {
 		t.Errorf("with a filter of the local search: %d %s", code, stderr)
 	}
