@@ -80,6 +80,7 @@ func TestExchange(t *testing.T) {
 	empty := sizeOf(path)
 	exchange("first pull", added, all)
 	t.Logf("point 4: memory.db %d MB, %.1f KB a record", sizeOf(path)>>20, float64(sizeOf(path)-empty)/1024/float64(all))
+	exchange("next exchange, which compares", added, 0) // all that the first one has changed here
 	b.Exec("postgres", "ALTER TABLE claude_mem.record DISABLE TRIGGER USER")
 	b.add(*rows/authors, *rows/authors+day)
 	b.Exec("postgres", "ALTER TABLE claude_mem.record ENABLE TRIGGER USER")
