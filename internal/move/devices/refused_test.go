@@ -295,7 +295,7 @@ func TestRetire(t *testing.T) {
 	same(t, a, b)
 
 	// One that has just joined is found by what it is called; one of two that are called the same by its id alone.
-	d, e := newMachine(t, "dan"), newMachine(t, "dan2")
+	d, e := newMachine(t, "dan"), newMachine(t, "kim")
 	for _, m := range []*machine{d, e} {
 		m.must(Join(t.Context(), m.dir, Place{Folder: folder}, "laptop", sheet))
 	}
@@ -303,7 +303,7 @@ func TestRetire(t *testing.T) {
 	_, err = Retire(t.Context(), b.store, b.options, "laptop")
 	b.must(err)
 	e.sync()
-	f := newMachine(t, "dan3")
+	f := newMachine(t, "lee")
 	f.must(Join(t.Context(), f.dir, Place{Folder: folder}, "laptop", sheet))
 	f.sync()
 	b.sync()
