@@ -39,7 +39,7 @@ const (
 	gentleCommit = 4 * time.Millisecond
 	gentlePause  = 3
 	usedLook     = 10 * time.Millisecond
-	mostGiven    = time.Second
+	mostGiven    = 50 * time.Millisecond
 )
 
 // rest pauses after a commit that took some time, if the exchange is made gently.
