@@ -21,6 +21,14 @@ import (
 // maxQuery bounds a query, in bytes: a page of a log. The head of a request holds it.
 const maxQuery = 8 << 10
 
+// cutQuery returns the part of a query that is used, and says so if that is not all of it.
+func (a *app) cutQuery(query string) string {
+	if len(query) > maxQuery {
+		a.Note("Only the first %d bytes of the query are used.", maxQuery)
+	}
+	return text.FirstBytes(query, maxQuery)
+}
+
 func (a *app) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search [QUERY...]",
@@ -54,10 +62,7 @@ Times: 2026-03-01, 2026-03-01T15:04, 2026-03, today, yesterday, or an age: 12h, 
 		if err != nil {
 			return err
 		}
-		if len(r.Query) > maxQuery {
-			r.Query = strings.ToValidUTF8(r.Query[:maxQuery], "")
-			a.Note("Only the first %d bytes of the query are used.", maxQuery)
-		}
+		r.Query = a.cutQuery(r.Query)
 		ctx, asked := ctx, r
 		if !a.JSON && mergesTurns(r) {
 			asked.Limit = max(r.Limit, min(2*r.Limit, api.MaxLimit))
@@ -220,6 +225,7 @@ Times: 2026-03-01T15:04, 2026-03-01, today, yesterday, or an age: 12h, 3d, 2w.
 	cmd.ValidArgsFunction = cli.FirstOnly(cli.Completion(a.RecordChoices()))
 	return a.WithMemory(cmd, func(ctx context.Context, m *access.Memory, words []string) error {
 		r := timelineTarget(strings.Join(words, " "), a.Now())
+		r.Query = a.cutQuery(r.Query)
 		r.Before, r.After = *before, *after
 		var home string
 		var err error
@@ -257,7 +263,7 @@ func timelineTarget(text string, now time.Time) api.TimelineRequest {
 	}
 	at, err := cli.ParseTime(text, now, false)
 	if err != nil {
-		return api.TimelineRequest{Query: strings.ToValidUTF8(text[:min(len(text), maxQuery)], "")}
+		return api.TimelineRequest{Query: text}
 	}
 	return api.TimelineRequest{Anchor: api.ISO(at)}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"claudemem/cmd/claude-mem/internal/print"
-	"claudemem/internal/leaf/text"
 	"claudemem/internal/memory"
 	"claudemem/internal/move/team"
 
@@ -31,7 +30,7 @@ func (a *app) searchTeam(ctx context.Context, query string, f *searchFlags) erro
 	if err != nil {
 		return err
 	}
-	found, err := team.Search(ctx, dataDir, text.FirstBytes(strings.TrimSpace(query), maxQuery), paged.Limit)
+	found, err := team.Search(ctx, dataDir, a.cutQuery(strings.TrimSpace(query)), paged.Limit)
 	if memory.CodeOf(err) == memory.CodeUnavailable {
 		a.Note("Without --team the search is of this memory, with what was pulled into it.")
 	}

@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -80,9 +81,9 @@ certificate that can be verified.`,
 		if err != nil {
 			return err
 		}
-		return a.syncTeam(ctx, dataDir, api.TeamRequest{}, func(p *print.Printer, done *teamDone) {
+		return a.syncTeam(ctx, dataDir, api.TeamRequest{}, cfg.Member, func(p *print.Printer, done *teamDone) {
 			p.Printf("You are %s%s. %s of others taken in. What you share: claude-mem share ID…\n", cfg.Member, print.If(cfg.Reader, ", who only reads"), text.GroupedCount(done.Added, "record"))
-		}, cfg.Member)
+		})
 	})
 }
 
@@ -152,14 +153,14 @@ records that were made later, and those of these projects, as github.com/owner/n
 		if err := cfg.Save(dataDir); err != nil {
 			return err
 		}
-		return a.syncTeam(ctx, dataDir, api.TeamRequest{}, printExchanged)
+		return a.syncTeam(ctx, dataDir, api.TeamRequest{}, "", printExchanged)
 	})
 }
 
-// syncTeam makes a request, and prints what was done: by say, then what was refused or failed.
-func (a *Verbs) syncTeam(ctx context.Context, dataDir string, r api.TeamRequest, say func(*print.Printer, *teamDone), member ...string) error {
+// syncTeam makes a request, and prints what was done by say, then what was refused or failed. member is shown in JSON, if it is not empty.
+func (a *Verbs) syncTeam(ctx context.Context, dataDir string, r api.TeamRequest, member string, say func(*print.Printer, *teamDone)) error {
 	answer, err := daemon.SyncTeam(ctx, dataDir, r)
-	done := teamDone{TeamAnswer: answer, Member: strings.Join(member, "")}
+	done := teamDone{TeamAnswer: answer, Member: member}
 	return a.Done(&done, err, func(p *print.Printer) {
 		say(p, &done)
 		for _, refused := range answer.Refused {
@@ -182,9 +183,14 @@ func acted(how string) func(*print.Printer, *teamDone) {
 	}
 }
 
-// teamNames returns the names of a project on all machines, by a directory or as it is. CodeInvalid for a directory whose project has none.
+// teamNames returns the names that a project has on all machines: those of a directory's project, else the given name itself.
+// CodeInvalid for a directory whose project has none, CodeNotFound for a path to no directory.
 func (a *Verbs) teamNames(ctx context.Context, dataDir, project string) ([]string, error) {
-	if !cli.IsPath(project) || !openfile.IsDir(project) {
+	switch {
+	case cli.IsPath(project) && openfile.IsDir(project):
+	case filepath.IsAbs(project) || strings.HasPrefix(project, ".") || strings.HasPrefix(project, "~"):
+		return nil, memory.Errorf(memory.CodeNotFound, "there is no directory %.200q", project).WithHint("name a directory, a member of the team, or a project as github.com/owner/name")
+	default:
 		return []string{project}, nil
 	}
 	path, err := a.ProjectNamed(project)
@@ -228,7 +234,7 @@ github.com/owner/name, and take in no more of it. With --undo it is taken in aga
 		if err := cfg.Save(dataDir); err != nil {
 			return err
 		}
-		return a.syncTeam(ctx, dataDir, request, say)
+		return a.syncTeam(ctx, dataDir, request, "", say)
 	})
 }
 
@@ -318,7 +324,7 @@ except those of which it is not known whose words they have. unshare --project e
 			return err
 		}
 		r.Action, r.Digest = "shared", drafts.Digest
-		return a.syncTeam(ctx, m.DataDir, r, acted("shared"))
+		return a.syncTeam(ctx, m.DataDir, r, "", acted("shared"))
 	})
 }
 
@@ -431,6 +437,6 @@ has read, or a backup of the server has, stays so.`,
 		if err != nil {
 			return err
 		}
-		return a.syncTeam(ctx, dataDir, r, acted("taken back"))
+		return a.syncTeam(ctx, dataDir, r, "", acted("taken back"))
 	})
 }
