@@ -23,7 +23,7 @@ import (
 	"claudemem/internal/memory"
 )
 
-// File is the kind of file in a data directory that says what its memory is joined by.
+// File describes a file of a data directory, which says by what place the memory is joined with others.
 type File struct {
 	Name string
 	// Absent is the error for a data directory without one, Mend the hint for one that cannot be read.

@@ -24,7 +24,7 @@ type exchanger struct {
 	dataDir string
 	log     *slog.Logger
 	clock   func() time.Time
-	// identify and used are those of joined.Options.
+	// identify returns a project's identity, used says whether somebody uses the memory just now: both as in joined.Options.
 	identify func(project string) string
 	used     func() bool
 
@@ -131,7 +131,7 @@ func (e *exchanger) options() (joined.Options, error) {
 // syncLimit bounds a sync that a command asks the worker for: the first one of a large memory takes minutes.
 const syncLimit = time.Hour
 
-// asked asks the worker at a route for what a request says, or does it as the worker. The error of a memory that is not joined comes first.
+// asked has a request carried out by the worker, at a route, or by do in its place where none runs. For a memory that is not joined it returns that error.
 func asked[Answer any](ctx context.Context, dataDir string, file *joined.File, path string, request any, do func(*deviceSync) (Answer, error)) (answer Answer, err error) {
 	if err := file.Check(dataDir); err != nil {
 		return answer, err
@@ -155,7 +155,7 @@ func asked[Answer any](ctx context.Context, dataDir string, file *joined.File, p
 	return answer, err
 }
 
-// readJoined reads something of the store of a data directory. The error of a memory that is not joined comes first.
+// readJoined reads something of the store of a data directory. For a memory that is not joined it returns that error.
 func readJoined[Status any](ctx context.Context, dataDir string, file *joined.File, read func(*store.Store) (Status, error)) (status Status, err error) {
 	if err := file.Check(dataDir); err != nil {
 		return status, err

@@ -248,7 +248,7 @@ type storedShared struct {
 	Versions []memory.Field          `json:"versions,omitempty"`
 	Unlinked string                  `json:"unlinked,omitempty"`
 	Apart    bool                    `json:"apart,omitempty"`
-	// How and At are those of a team's record.
+	// How and At say by which act a record of a team left, and when.
 	How string        `json:"how,omitempty"`
 	At  memory.Millis `json:"at,omitempty"`
 }

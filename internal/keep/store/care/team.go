@@ -58,14 +58,14 @@ type teamRow struct {
 	act         string
 	pulled      bool
 	seq, unsent int64
-	// how and at are those of TeamLeaving.
+	// how and at say by which act the record left, and when, as in TeamLeaving.
 	how string
 	at  memory.Millis
 }
 
 const teamColumns = "kind, key, coalesce(id, 0), ulid, project, holders, act, pulled, hashes, state, seq, unsent"
 
-// whereTeamRow finds the row of a record that is here. Of the index SQLite has to be told, as of that of shared_records.
+// whereTeamRow finds the row of a record that is here. SQLite has to be told which index to use, as for shared_records.
 const whereTeamRow = "INDEXED BY team_records_row WHERE kind = ? AND id = ?"
 
 func teamRows(ctx context.Context, q db.QueryOnly, where string, args ...any) (rows []teamRow, err error) {
