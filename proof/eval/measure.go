@@ -147,13 +147,7 @@ func (s *set) enter(ctx context.Context, w *worker, project func(corpus string) 
 		err = w.indexed(ctx)
 	}
 	if err == nil && s.trained {
-		written := 0 // texts that are the same are one observation
-		for r := range entered {
-			if r.kind == "observation" {
-				written++
-			}
-		}
-		err = w.train(ctx, written)
+		err = w.train(ctx, observations(entered))
 	}
 	if err != nil {
 		return nil, err

@@ -101,9 +101,38 @@ type asker struct {
 	memory *evalMemory
 }
 
+// enterer is a way to enter documents, such as worker.enterAll.
+type enterer func(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error)
+
+// grow enters documents, the oldest first, and has the table trained whenever there are so many
+// observations that the worker would: at ticks of the real clock, so that what it knows at a
+// prompt would otherwise depend on the machine's speed.
+func (r *asker) grow(ctx context.Context, documents []document, project func(corpus string) string) error {
+	for len(documents) > 0 {
+		before := observations(r.entered)
+		next := 1
+		for next < len(documents) && index.TrainingStep(before+next) == index.TrainingStep(before) {
+			next++
+		}
+		if err := r.enter(ctx, documents[:next], project, r.worker.enterInTurn); err != nil {
+			return err
+		}
+		documents = documents[next:]
+		if n := observations(r.entered); index.TrainingStep(n) > index.TrainingStep(before) {
+			if err := r.worker.train(ctx, n); err != nil {
+				return err
+			}
+			if err := r.indexed(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // enter enters documents and waits until they can be found.
-func (r *asker) enter(ctx context.Context, documents []document, project func(corpus string) string) error {
-	entered, err := r.worker.enterAll(ctx, documents, project)
+func (r *asker) enter(ctx context.Context, documents []document, project func(corpus string) string, enter enterer) error {
+	entered, err := enter(ctx, documents, project)
 	if err != nil {
 		return err
 	}

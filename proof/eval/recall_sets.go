@@ -141,15 +141,8 @@ func (p scene) run(ctx context.Context, took *pace) (all []exchange, err error) 
 	r := asker{worker: w, clock: clock, entered: map[record][]string{}}
 	defer func() { err = errors.Join(err, r.close()) }()
 	next := 0
-	enter := func(until int) error {
-		if err := r.enter(ctx, p.documents[next:until], p.project); err != nil {
-			return err
-		}
-		next = until
-		return nil
-	}
 	if !p.dated {
-		if err := enter(len(p.documents)); err != nil {
+		if err := r.enter(ctx, p.documents, p.project, w.enterAll); err != nil {
 			return nil, err
 		}
 	}
@@ -160,11 +153,10 @@ func (p scene) run(ctx context.Context, took *pace) (all []exchange, err error) 
 			at = q.When()
 			now.Store(at.UnixMilli())
 			older, _ := slices.BinarySearchFunc(p.documents, at, func(d document, at time.Time) int { return d.When().Compare(at) })
-			if older > next {
-				if err := enter(older); err != nil {
-					return nil, err
-				}
+			if err := r.grow(ctx, p.documents[next:older], p.project); err != nil {
+				return nil, err
 			}
+			next = older
 		}
 		fits := func(id string) bool { return p.about && slices.Contains(q.Relevant, id) }
 		x := exchange{text: q.Text, about: p.about, fits: fits}

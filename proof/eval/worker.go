@@ -178,6 +178,16 @@ func (w *worker) enter(ctx context.Context, project string, d *document) (record
 	return record{"observation", got.ID, 0}, err
 }
 
+// observations counts those entered: texts that are the same are one.
+func observations(entered map[record][]string) (n int) {
+	for r := range entered {
+		if r.kind == "observation" {
+			n++
+		}
+	}
+	return n
+}
+
 // enterAll enters documents, several at a time; those of a session one after the
 // other. It tells which documents each record stands for: what says the same as an
 // observation that is there becomes no second one.

@@ -31,11 +31,11 @@ const (
 	readForTraining = 200
 )
 
-// trainingStep returns the number of observations that a memory of n is trained on, or
+// TrainingStep returns the number of observations that a memory of n is trained on, or
 // rather those that they are drawn from: 1000, and then each time a quarter more. So it
 // depends on the memory alone and not on the moment at which somebody looked. 0 is for
 // none.
-func trainingStep(n int) int {
+func TrainingStep(n int) int {
 	if n < LeastTrained {
 		return 0
 	}
@@ -94,7 +94,7 @@ func (ix *Index) TrainingDue() bool {
 		training, _ := b.trained.Training()
 		of = training.Of
 	}
-	return b.build.kind == 0 && trainingStep(b.cat.counts[kindObservation]) > of
+	return b.build.kind == 0 && TrainingStep(b.cat.counts[kindObservation]) > of
 }
 
 // train is Train for an index that can be trained, with ix.training held.
@@ -139,7 +139,7 @@ func (ix *Index) train(ctx context.Context, p *pace) error {
 }
 
 // trainingSample returns the observations to train on, in the order of their numbers, of how
-// many, the oldest, they were drawn (trainingStep), and the table in use, nil for the built-in one.
+// many, the oldest, they were drawn (TrainingStep), and the table in use, nil for the built-in one.
 func (ix *Index) trainingSample() (sample []memory.RecordRef, of int, present *embed.Table, err error) {
 	b, done, err := ix.current()
 	if err != nil {
@@ -150,7 +150,7 @@ func (ix *Index) trainingSample() (sample []memory.RecordRef, of int, present *e
 	for d := range b.cat.observations.All() {
 		ids = append(ids, b.cat.entries[d].record)
 	}
-	of = trainingStep(len(ids))
+	of = TrainingStep(len(ids))
 	slices.Sort(ids)
 	ids = ids[:of]
 	if len(ids) > MostTrained {

@@ -21,7 +21,7 @@ import (
 
 func TestTrainingStep(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 999: 0, 1000: 1000, 1249: 1000, 1250: 1250, 1561: 1250, 1562: 1562, 1951: 1562, 1952: 1952, 2440: 2440} {
-		if got := trainingStep(n); got != want {
+		if got := TrainingStep(n); got != want {
 			t.Errorf("a memory of %d observations is trained on %d, want %d", n, got, want)
 		}
 	}

@@ -3,6 +3,7 @@
 package team_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -156,6 +157,37 @@ func TestConcurrent(t *testing.T) {
 	}
 	if n := count(t, s, "postgres", "SELECT count(*) FROM claude_mem.searched"); n != 2 {
 		t.Errorf("%d of 2 rows are searched", n)
+	}
+}
+
+// hasty is a store in which something is done right before records of the team are taken in.
+type hasty struct {
+	*store.Store
+	before func()
+}
+
+func (h *hasty) TeamMerge(ctx context.Context, t care.Team, incoming []care.TeamIn, state map[string]any) (care.TeamMerged, error) {
+	h.before()
+	return h.Store.TeamMerge(ctx, t, incoming, state)
+}
+
+// TestEditedMeanwhile: an edit between the look at what was edited here and the records that come is sent, although what changes by
+// these is not compared.
+func TestEditedMeanwhile(t *testing.T) {
+	s := postgres.Start(t)
+	s.Team("alice", "bob")
+	a, b := newMate(t, s, "alice"), newMate(t, s, "bob")
+	a.share(a.remember("decided"))
+	b.sync()
+	a.share(a.remember("another"))
+	r, err := team.Sync(t.Context(), &hasty{b.Store, func() { b.edit("decided", "decided, says bob") }}, b.options)
+	b.must(err)
+	if r.Added != 1 || r.Sent != 1 {
+		t.Errorf("bob's exchange: %+v, want one taken in and one sent", r)
+	}
+	a.sync()
+	if o := a.find("decided"); o.Title != "decided, says bob" {
+		t.Errorf("alice has %q", o.Title)
 	}
 }
 

@@ -38,10 +38,10 @@ func TestCharts(t *testing.T) {
 	charts := strings.Split(body, `<figure class="chart">`)[1:]
 	for i, want := range [][]string{
 		{"<h2>Observations</h2>", `<desc id="activity-about">The observations made by day, by type. From Thu 26 Feb to Wed 4 Mar, at most 12.`, `viewBox="0 0 70 200"`,
-			`<title>Mon 2 Mar: 3, bugfix 2, other 1</title><rect class="type-bugfix" x="41" y="167" width="8" height="33"/><rect class="type-other" x="41" y="150" width="8" height="17"/>`,
-			`<title>Wed 4 Mar: 12, decision 12</title><rect class="type-decision" x="61" y="0" width="8" height="200"/>`,
+			`<title>Mon 2 Mar: 3, bugfix 2, other 1</title><path class="type-bugfix" d="M41 167h8v33h-8z"/><path class="type-other" d="M41 150h8v17h-8z"/>`,
+			`<title>Wed 4 Mar: 12, decision 12</title><path class="type-decision" d="M61 0h8v200h-8z"/>`,
 			`<th scope="row">Mon 2 Mar</th><td>2</td><td>0</td><td>1</td>`, `<th scope="row">Tue 3 Mar</th><td>0</td><td>0</td><td>0</td>`},
-		{"<h2>Types</h2>", `<rect class="type-decision" x="0" y="12" width="1000" height="6"/>`, `<th scope="row">decision</th><td>12</td>`},
+		{"<h2>Types</h2>", `<path class="type-decision" d="M0 12h1000v6h-1000z"/>`, `<th scope="row">decision</th><td>12</td>`},
 		{"<h2>Tokens spent by the observer</h2>", "at most 4,500.", `<th scope="row">Wed 4 Mar</th><td>3,000</td><td>1,000</td><td>500</td>`},
 		{"<h2>Tokens saved</h2>", `<th scope="row">saved</th><td>87,000</td>`, `<th scope="row">spent by the observer</th><td>36,000</td>`},
 		{"<h2>Cost</h2>", `<th scope="row">Wed 4 Mar</th><td>$0.5000</td>`},

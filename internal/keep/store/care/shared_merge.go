@@ -47,7 +47,7 @@ func (s *Care) Merge(ctx context.Context, sharing Sharing, incoming []memory.Sha
 			if len(m.forgotten) > 0 { // what belonged to it is noted with the next edits
 				t.Fail(eraseShared(t, m.forgotten, sharing.Note))
 			} else { // the feed has no other changes than those of this transaction
-				t.SetCounter(counterCompared, t.Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)"))
+				t.SetCounter(counterCompared, newestChange(t))
 			}
 			return *m, nil
 		})

@@ -406,7 +406,7 @@ func (s *Care) TeamEdits(ctx context.Context, team Team) error {
 func teamEdits(t *db.Tx, team *Team, oldest int64) bool {
 	last := t.Number("SELECT coalesce((SELECT value FROM counters WHERE name = ?), 0)", counterTeam)
 	where, args := "INDEXED BY team_records_row WHERE (kind, id) IN (SELECT c.kind, c.id FROM changes c WHERE c.seq > ?1 AND c.seq <= ?2)", []any{last, last + comparedTogether}
-	newest := t.Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)")
+	newest := newestChange(t)
 	if last < oldest-1 {
 		where, args, last = "WHERE id IS NOT NULL", nil, newest
 	}
@@ -421,6 +421,11 @@ func teamEdits(t *db.Tx, team *Team, oldest int64) bool {
 	}
 	t.SetCounter(counterTeam, next)
 	return next < newest
+}
+
+// newestChange returns the number of the last change, which the feed may have dropped.
+func newestChange(t *db.Tx) int64 {
+	return t.Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)")
 }
 
 // compareTeam notes what was edited here of a record, or that it is gone.

@@ -45,11 +45,17 @@ type teamMerging struct {
 // that cannot be one of a record, or in which a member speaks in another's name, is refused, which is no error.
 func (s *Care) TeamMerge(ctx context.Context, team Team, incoming []TeamIn, state map[string]any) (all TeamMerged, err error) {
 	defer records.DropNearby(s.records)
+	oldest, _, err := s.ChangeRange(ctx)
+	if err != nil {
+		return all, err
+	}
 	for chunk := range slices.Chunk(incoming, ImportedTogether) {
 		done, err := db.InJob(ctx, s.DB, "merge the team's records", db.Job{Small: true}, func(t *db.Tx) (TeamMerged, error) {
 			known, err := readIdentities(ctx, t, "")
 			if err != nil {
 				return TeamMerged{}, err
+			}
+			for teamEdits(t, &team, oldest) { // that were made since they were noted
 			}
 			graves := records.ReadTombstones(t)
 			m := &teamMerging{team: &team, erased: map[string][]int64{}, merging: &merging{comparing: &comparing{Tx: t, identities: known}}}
@@ -61,6 +67,8 @@ func (s *Care) TeamMerge(ctx context.Context, team Team, incoming []TeamIn, stat
 			}
 			if len(m.erased) > 0 {
 				t.Fail(eraseShared(t, m.erased, team.Note))
+			} else { // the feed has no other changes than those of this transaction
+				t.SetCounter(counterTeam, newestChange(t))
 			}
 			return m.done, nil
 		})

@@ -61,18 +61,18 @@ CREATE TRIGGER replaced AFTER UPDATE OR DELETE ON claude_mem.record FOR EACH ROW
 -- A project that is restricted, or no longer, gets other numbers.
 CREATE FUNCTION claude_mem.access_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    p record;
+    projects text[];
+    salts integer[];
+    others integer[];
 BEGIN
     PERFORM 1 FROM claude_mem.feed FOR UPDATE;
-    FOR p IN SELECT project, coalesce(a.salt, 0) AS old, CASE WHEN a.salt IS NULL THEN hashtext(gen_random_uuid()::text) ELSE 0 END AS new
-            FROM claude_mem.audience a FULL JOIN (SELECT DISTINCT project FROM claude_mem.access) r USING (project) WHERE a.salt IS NULL OR r.project IS NULL LOOP
-        DELETE FROM claude_mem.audience WHERE project = p.project;
-        IF p.new <> 0 THEN
-            INSERT INTO claude_mem.audience VALUES (p.project, p.new);
-        END IF;
-        UPDATE claude_mem.searched s SET audience = p.new, words = ARRAY(SELECT w # p.old # p.new FROM unnest(s.words) WITH ORDINALITY u (w, n) ORDER BY n)
-            FROM claude_mem.record r WHERE r.seq = s.seq AND r.project = p.project;
-    END LOOP;
+    SELECT array_agg(project), array_agg(salt), array_agg(other) INTO projects, salts, others FROM (
+        SELECT project, coalesce(a.salt, 0) AS salt, CASE WHEN a.salt IS NULL THEN hashtext(gen_random_uuid()::text) ELSE 0 END AS other
+        FROM claude_mem.audience a FULL JOIN (SELECT DISTINCT project FROM claude_mem.access) r USING (project) WHERE a.salt IS NULL OR r.project IS NULL OFFSET 0) c;
+    DELETE FROM claude_mem.audience WHERE project = ANY (projects);
+    INSERT INTO claude_mem.audience SELECT c.project, c.salt FROM unnest(projects, others) c (project, salt) WHERE c.salt <> 0;
+    UPDATE claude_mem.searched s SET audience = c.other, words = ARRAY(SELECT w # c.salt # c.other FROM unnest(s.words) WITH ORDINALITY u (w, n) ORDER BY n)
+        FROM claude_mem.record r JOIN unnest(projects, salts, others) c (project, salt, other) USING (project) WHERE r.seq = s.seq;
     RETURN NULL;
 END $$;
 CREATE TRIGGER changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON claude_mem.access FOR EACH STATEMENT EXECUTE FUNCTION claude_mem.access_changed();
