@@ -102,10 +102,10 @@ func eachBackwards(list, separator string, visit func(word string)) {
 // addPrefix puts a prefix, of at least two bytes, into the index. Its anchor is its first rarest
 // byte behind the first.
 func (k *Kind) addPrefix(prefix string) {
-	anchor := 1
+	anchor, most := 1, rarity(prefix[0], prefix[1])
 	for i := 2; i < len(prefix); i++ {
-		if rarity(prefix[i-1], prefix[i]) > rarity(prefix[anchor-1], prefix[anchor]) {
-			anchor = i
+		if r := rarity(prefix[i-1], prefix[i]); r > most {
+			anchor, most = i, r
 		}
 	}
 	prefixes.Add(prefix, anchor, k)
@@ -121,18 +121,23 @@ func (k *Kind) addPrefix(prefix string) {
 // rarity is higher for pairs of bytes that text has fewer of, and highest for those at
 // whose second the scanner stops anyway.
 func rarity(before, c byte) int {
-	const common = "etaoinsrlcd "
-	switch {
-	case shapes.OneOf(c, "-_.~$"):
-		return 5
-	case shapes.OneOf(c, "ABJKQVXZ"):
-		return 4
-	case !shapes.IsLower(c) && !shapes.OneOf(c, " :"):
-		return 3
-	case shapes.OneOf(c, common) && shapes.OneOf(before, common) || c == ':': // the scanner has much to do there
+	switch both := rarities[c]; {
+	case both == common && rarities[before] == common, c == ':': // the scanner has much to do there
 		return 0
-	case shapes.OneOf(c, common) || shapes.OneOf(before, common):
+	case both == common, both == 0 && shapes.IsLower(c) && rarities[before] == common:
 		return 1
+	case both != 0:
+		return int(both)
+	case shapes.IsLower(c):
+		return 2
 	}
-	return 2
+	return 3
+}
+
+const common = 1
+
+// rarities has common, or the rarity of a byte behind any other; 0 for the rest.
+var rarities = [256]byte{
+	'e': common, 't': common, 'a': common, 'o': common, 'i': common, 'n': common, 's': common, 'r': common, 'l': common, 'c': common, 'd': common, ' ': common,
+	'A': 4, 'B': 4, 'J': 4, 'K': 4, 'Q': 4, 'V': 4, 'X': 4, 'Z': 4, '-': 5, '_': 5, '.': 5, '~': 5, '$': 5,
 }
