@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/metrics"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"claudemem/internal/memory"
 	"claudemem/internal/move/joined"
 	"claudemem/internal/move/team"
-	"claudemem/proof/postgres"
 )
 
 const (
@@ -24,24 +24,32 @@ const (
 	day = 20
 	// pushed is how many records are shared at once.
 	pushed = 1000
+	// kept is how many records, the last ones, a memory keeps of a team that has many more.
+	kept = 30_000
 )
 
-// TestExchange measures a first pull of all that a team has, one of what comes in a day, one of nothing, and a push.
-func TestExchange(t *testing.T) {
-	if *rows == 0 {
-		t.Skip("-rows says how many records")
-	}
-	s := postgres.Start(t)
-	s.Team("alice")
-	b := &bench{T: t, Server: s, vocabulary: newVocabulary(60_000)}
-	b.load()
-	dir := t.TempDir()
+// TestLarge is TestSearch and TestExchange with one server.
+func TestLarge(t *testing.T) {
+	b := serve(t)
+	t.Run("search", b.search)
+	t.Run("exchange", b.exchange)
+}
+
+func TestExchange(t *testing.T) { serve(t).exchange(t) }
+
+// exchange measures a first pull, of the last records if there are many, one of what comes in a day, one of nothing, and a push.
+func (b *bench) exchange(t *testing.T) {
+	b.T = t
+	s, dir := b.Server, t.TempDir()
 	path := filepath.Join(dir, "memory.db")
 	m, err := store.Open(t.Context(), path, store.Options{})
 	b.must(err)
 	t.Cleanup(func() { _ = m.Close() })
-	_, err = team.Join(t.Context(), dir, s.Address("alice"))
+	cfg, err := team.Join(t.Context(), dir, s.Address("alice"))
 	b.must(err)
+	all := min(*rows/authors*authors, kept)
+	cfg.Since = timeOf(*rows/authors*authors - all + 1) // as of team pull --since
+	b.must(cfg.Save(dir))
 	o := team.Options{Pull: true, Options: joined.Options{DataDir: dir, Identify: func(project string) string { return "github.com/acme" + project },
 		Now: func() memory.Millis { return memory.MillisOf(time.Now()) }, Sharing: care.Sharing{Captured: func(string) bool { return true }, Redact: func(*memory.Portable) bool { return true }, Note: func(*care.Erasure) error { return nil }}}}
 	exchange := func(what string, want func(r *team.Report) int, n int) {
@@ -60,9 +68,9 @@ func TestExchange(t *testing.T) {
 				}
 			}
 		}()
-		begun := time.Now()
+		begun, cpu := time.Now(), spent()
 		r, err := team.Sync(t.Context(), m, o)
-		took := time.Since(begun)
+		took, worked := time.Since(begun), spent()-cpu
 		close(stop)
 		<-done
 		b.must(err)
@@ -71,19 +79,16 @@ func TestExchange(t *testing.T) {
 		}
 		each := ""
 		if n > 0 {
-			each = fmt.Sprintf(", %.2f ms each", float64(took.Microseconds())/1000/float64(n))
+			each = fmt.Sprintf(", %.2f ms each, %.2f of CPU here", float64(took.Microseconds())/1000/float64(n), float64(worked.Microseconds())/1000/float64(n))
 		}
 		t.Logf("point 4: %-28s %7d records %9v%s, heap at most %d MB more", what, n, took.Round(time.Millisecond), each, (max(peak, before)-before)>>20)
 	}
 	added := func(r *team.Report) int { return r.Added }
-	all := *rows / authors * authors
 	empty := sizeOf(path)
 	exchange("first pull", added, all)
 	t.Logf("point 4: memory.db %d MB, %.1f KB a record", sizeOf(path)>>20, float64(sizeOf(path)-empty)/1024/float64(all))
-	exchange("next exchange, which compares", added, 0) // all that the first one has changed here
-	b.Exec("postgres", "ALTER TABLE claude_mem.record DISABLE TRIGGER USER")
+	exchange("next exchange", added, 0)
 	b.add(*rows/authors, *rows/authors+day)
-	b.Exec("postgres", "ALTER TABLE claude_mem.record ENABLE TRIGGER USER")
 	exchange("daily pull of 100 authors", added, day*authors)
 	exchange("pull of nothing new", added, 0)
 	choice := care.TeamChoice{}
@@ -93,8 +98,6 @@ func TestExchange(t *testing.T) {
 		choice.Refs = append(choice.Refs, memory.RecordRef{Kind: memory.RecordObservation, ID: int64(made.ID)})
 	}
 	b.must(o.IdentifyProjects(t.Context(), m))
-	cfg, err := team.Load(dir)
-	b.must(err)
 	begun := time.Now()
 	if n, err := m.TeamAct(t.Context(), o.Team(cfg), choice, care.ActShared); err != nil || n != pushed {
 		t.Fatal(n, err)
@@ -102,6 +105,13 @@ func TestExchange(t *testing.T) {
 	t.Logf("point 4: %-28s %7d records %9v", "share, here", pushed, time.Since(begun).Round(time.Millisecond))
 	exchange("push", func(r *team.Report) int { return r.Sent }, pushed)
 	b.sizes()
+}
+
+// spent returns the CPU time of this process.
+func spent() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // of this process it does not fail
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // heap returns the bytes of live and dead objects of the heap.

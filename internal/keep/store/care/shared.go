@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"claudemem/internal/keep/store/db"
 	"claudemem/internal/keep/store/records"
 	"claudemem/internal/leaf/collect"
+	"claudemem/internal/leaf/jsonscan"
 	"claudemem/internal/memory"
 )
 
@@ -114,28 +117,18 @@ func splitShared(p *memory.Portable) (map[string]memory.FieldValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	var outer map[string]map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(encoded), &outer); err != nil {
-		return nil, err
+	all, fields, values := map[string][]byte{}, map[string][]any{}, map[string]memory.FieldValue{}
+	jsonscan.Parts([]byte(encoded), func(_ string, record []byte) {
+		jsonscan.Parts(record, func(name string, value []byte) { all[name] = value })
+	})
+	members := sharedMembers[p.Kind()]
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if field := cmp.Or(members[name], members[""]); field != "-" {
+			fields[field] = append(fields[field], name, all[name])
+		}
 	}
-	fields, members := map[string]map[string]json.RawMessage{}, sharedMembers[p.Kind()]
-	for name, value := range outer[p.Kind()] {
-		field := cmp.Or(members[name], members[""])
-		if field == "-" {
-			continue
-		}
-		if fields[field] == nil {
-			fields[field] = map[string]json.RawMessage{}
-		}
-		fields[field][name] = value
-	}
-	values := map[string]memory.FieldValue{}
-	for field, object := range fields {
-		text, err := db.Encode(object)
-		if err != nil {
-			return nil, err
-		}
-		values[field] = memory.FieldValue(text)
+	for field, pairs := range fields {
+		values[field] = memory.FieldValue(jsonscan.Object(pairs...))
 	}
 	return values, nil
 }
@@ -148,26 +141,24 @@ func byField(key string) (memory.FieldValue, error) {
 
 // joinShared returns the record that fields make, without what names it and its session and project.
 func joinShared(kind string, fields map[string]memory.Field) (p memory.Portable, err error) {
-	all, members := map[string]json.RawMessage{}, sharedMembers[kind]
+	all, members := map[string][]byte{}, sharedMembers[kind]
 	for name, f := range fields {
-		var object map[string]json.RawMessage
 		if f.Value == "" || f.Value == "null" {
 			continue
 		}
-		if err := json.Unmarshal([]byte(f.Value), &object); err != nil {
-			return p, memory.Errorf(memory.CodeInvalid, "a field of a record cannot be read")
-		}
-		for member, value := range object {
+		if jsonscan.Members([]byte(f.Value), func(member string, value []byte) {
 			if cmp.Or(members[member], members[""]) == name { // no other field of a record can change it
 				all[member] = value
 			}
+		}) != nil {
+			return p, memory.Errorf(memory.CodeInvalid, "a field of a record cannot be read")
 		}
 	}
-	object, err := db.Encode(map[string]any{kind: all})
-	if err == nil {
-		err = json.Unmarshal([]byte(object), &p)
+	var pairs []any
+	for _, member := range slices.Sorted(maps.Keys(all)) {
+		pairs = append(pairs, member, all[member])
 	}
-	if err != nil || p.Kind() != kind {
+	if json.Unmarshal(jsonscan.Object(kind, jsonscan.Object(pairs...)), &p) != nil || p.Kind() != kind {
 		return p, memory.Errorf(memory.CodeInvalid, "a record cannot be read")
 	}
 	return p, nil

@@ -344,6 +344,7 @@ func (s *Care) TeamAct(ctx context.Context, team Team, c TeamChoice, act string)
 			}
 			return len(rows), err
 		}
+		rehash := map[string][]int64{}
 		for _, d := range drafts(t, &team, c) {
 			if d.Shared == nil {
 				continue
@@ -366,10 +367,11 @@ func (s *Care) TeamAct(ctx context.Context, team Team, c TeamChoice, act string)
 				row.how = byPolicy
 			}
 			row.hold(team.Member)
-			rehashTeam(t, row)
 			row.save(t)
+			rehash[row.Kind] = append(rehash[row.Kind], row.id)
 			n++
 		}
+		rehashTeam(t, rehash)
 		return n, nil
 	})
 }
@@ -384,12 +386,14 @@ func (r *teamRow) drop(member string) {
 	r.holders = collect.Keep(r.holders, func(name string) bool { return name != member })
 }
 
-// rehashTeam notes how a record stands here.
-func rehashTeam(t *db.Tx, row *teamRow) {
-	found, err := readShared(context.Background(), t, row.Kind, []int64{row.id})
-	t.Fail(err)
-	if len(found) == 1 {
-		row.hashes = hashFields(valuesOf(t, &found[0]))
+// rehashTeam notes how records stand here, whose rows are saved.
+func rehashTeam(t *db.Tx, ids map[string][]int64) {
+	for kind, list := range ids {
+		found, err := readShared(context.Background(), t, kind, list)
+		t.Fail(err)
+		for i := range found {
+			t.Exec("UPDATE team_records INDEXED BY team_records_row SET hashes = ? WHERE kind = ? AND id = ?", hashFields(valuesOf(t, &found[i])), kind, found[i].id)
+		}
 	}
 }
 

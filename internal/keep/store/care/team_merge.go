@@ -39,6 +39,8 @@ type teamMerging struct {
 	team   *Team
 	done   TeamMerged
 	erased map[string][]int64
+	// rehash are the records that were written.
+	rehash map[string][]int64
 }
 
 // TeamMerge takes in rows of the team's server, in their order, and keeps state under names once all are in. A row
@@ -58,13 +60,14 @@ func (s *Care) TeamMerge(ctx context.Context, team Team, incoming []TeamIn, stat
 			for teamEdits(t, &team, oldest) { // that were made since they were noted
 			}
 			graves := records.ReadTombstones(t)
-			m := &teamMerging{team: &team, erased: map[string][]int64{}, merging: &merging{comparing: &comparing{Tx: t, identities: known}}}
+			m := &teamMerging{team: &team, erased: map[string][]int64{}, rehash: map[string][]int64{}, merging: &merging{comparing: &comparing{Tx: t, identities: known}}}
 			m.im = &importing{Tx: t, graves: &graves, captured: team.Captured, log: s.Log, named: map[memory.ULID]bool{}, sessions: map[memory.ULID]memory.Session{}}
 			for i := range chunk {
 				if err := m.row(&chunk[i]); err != nil {
 					m.done.Refused = append(m.done.Refused, err.Error())
 				}
 			}
+			rehashTeam(t, m.rehash)
 			if len(m.erased) > 0 {
 				t.Fail(eraseShared(t, m.erased, team.Note))
 			} else { // the feed has no other changes than those of this transaction
@@ -287,24 +290,25 @@ func (m *teamMerging) place(row *teamRow) error {
 	row.id = m.Number("SELECT id FROM "+tableOf(row.Kind)+" WHERE ulid = ?", string(outcome.ULID))
 	row.ULID = outcome.ULID
 	m.claim(row, author, claimed)
-	rehashTeam(m.Tx, row)
+	m.rehash[row.Kind] = append(m.rehash[row.Kind], row.id)
 	m.done.Added++
 	return nil
 }
 
 // session returns the session that has what a member shares of a project, which it makes if need be.
 func (m *teamMerging) session(name, member, project string, at memory.Millis) memory.SessionID {
-	find := func() memory.SessionID {
-		return memory.SessionID(m.Number("SELECT coalesce((SELECT id FROM sessions WHERE host = ? AND host_session_id = ?), 0)", string(HostTeam), name))
-	}
-	if id := find(); id != 0 {
-		m.Exec("UPDATE sessions SET updated_at = max(updated_at, ?1), started_at = min(started_at, ?1) WHERE id = ?2", int64(at), int64(id))
-		return id
+	var id, started, updated int64
+	if m.Find("SELECT id, started_at, updated_at FROM sessions WHERE host = ? AND host_session_id = ?", []any{string(HostTeam), name}, &id, &started, &updated) {
+		if int64(at) < started { // this has the session's hash made anew
+			m.Exec("UPDATE sessions SET started_at = ? WHERE id = ?", int64(at), id)
+		} else if int64(at) > updated {
+			m.Exec("UPDATE sessions SET updated_at = ? WHERE id = ?", int64(at), id)
+		}
+		return memory.SessionID(id)
 	}
 	s := memory.PortableSession{ULID: m.ULID(m.Now()), Host: HostTeam, HostSessionID: name, ProjectPath: project, Label: memory.ProjectLabel(project),
 		Status: memory.SessionCompleted, Title: "Shared by " + member, StartedAt: at, UpdatedAt: at, CompletedAt: at}
-	m.Exec(records.SessionRecord.InsertExported, records.SessionRecord.Places(&s)...)
-	return find()
+	return memory.SessionID(m.Insert(records.SessionRecord.InsertExported, records.SessionRecord.Places(&s)...))
 }
 
 // label makes a record one of an author's: foreign words, and no rule in use. It returns what a learning claims to be drawn from.
@@ -392,7 +396,7 @@ func (m *teamMerging) apply(row *teamRow, before *memory.Shared) error {
 	if err := m.Attempt(func() { m.write(written, &next, changed) }); err != nil && m.Err() == nil {
 		m.im.log.Warn("change a record of the team", "kind", row.Kind, "error", err)
 	}
-	rehashTeam(m.Tx, row)
+	m.rehash[row.Kind] = append(m.rehash[row.Kind], row.id)
 	m.done.Changed++
 	return nil
 }
