@@ -37,23 +37,19 @@ const (
 	byDictionary1 = 1
 	// shortestPacked is the length in bytes from which packing is tried.
 	shortestPacked = 48
-	// mostFresh is the length up to which a text leaves the dictionary in the window, which a packer and its copy share.
-	mostFresh = 16 << 10
 	// mostUnpacked bounds the memory that a damaged column can ask for: a longer text stays one.
 	mostUnpacked = 2 << 20
 )
 
-// packer makes packed texts; it needs about 2 MB.
+// packer makes packed texts; it needs about 1 MB.
 type packer struct {
-	out   bytes.Buffer
-	w     *flate.Writer
-	fresh flate.Writer // as w is when it has read the dictionary, which takes four times as long as to copy that
+	out bytes.Buffer
+	w   *flate.Writer
 }
 
 var packers = sync.Pool{New: func() any {
 	p := new(packer)
 	p.w, _ = flate.NewWriterDict(&p.out, flate.BestCompression, dictionary1) // the level is right
-	p.fresh = *p.w
 	return p
 }}
 
@@ -64,25 +60,16 @@ func Pack(text string) driver.Value {
 	}
 	p := packers.Get().(*packer) //nolint:forcetypeassert // New makes nothing else
 	defer packers.Put(p)
-	packed := p.pack(text)
-	if len(packed) >= len(text) {
-		return text
-	}
-	return bytes.Clone(packed)
-}
-
-// pack returns a text packed, valid until the next one.
-func (p *packer) pack(text string) []byte {
 	p.out.Reset()
 	p.out.WriteByte(byDictionary1)
-	*p.w = p.fresh
-	if len(text) > mostFresh {
-		defer p.w.Reset(&p.out)
-	}
+	p.w.Reset(&p.out)
 	// Writing to memory does not fail.
 	_, _ = io.WriteString(p.w, text)
 	_ = p.w.Close()
-	return p.out.Bytes()
+	if p.out.Len() >= len(text) {
+		return text
+	}
+	return bytes.Clone(p.out.Bytes())
 }
 
 // unpacker reads packed texts; it needs about 80 KB.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"compress/flate"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -29,22 +28,6 @@ func TestPackedTextIsTheSame(t *testing.T) {
 			t.Errorf("%q came back as %q", text, got)
 		}
 	})
-}
-
-// A text is packed as by a writer of its own: the one before has left nothing, not even one that was longer than the window.
-func TestPackedAsByAFreshWriter(t *testing.T) {
-	p := packers.New().(*packer)
-	for _, n := range []int{3, 300, 40_000, 1, 100_000, 60, mostFresh / 100, mostFresh/100 + 1} {
-		for _, text := range []string{strings.Repeat(sentence, n)[:50*n], string(dictionary1[20_000:][:12_000]) + sentence} {
-			var out bytes.Buffer
-			w, _ := flate.NewWriterDict(&out, flate.BestCompression, dictionary1)
-			_, _ = w.Write([]byte(text))
-			_ = w.Close()
-			if got := p.pack(text); !bytes.Equal(got[1:], out.Bytes()) {
-				t.Errorf("a text of %d bytes is packed otherwise", len(text))
-			}
-		}
-	}
 }
 
 func TestPackedTextIsShorter(t *testing.T) {
