@@ -23,7 +23,7 @@ const (
 	// visitors: times groupWeight.
 	setWeight, visitorsWeight = 2.0, 1.0
 	// calibratedVisitors is the share of the visitors that may get something, of those that
-	// the gate of a session at work decides on. The threshold is a step above the lowest at
+	// the gate of a session at work decides on. The threshold is two steps above the lowest at
 	// which it is kept.
 	calibratedVisitors = 0.04
 	// workFurtherStep is how much less the second and third line need than the first. Where
@@ -90,7 +90,7 @@ func calibrateWork(ctx context.Context, out io.Writer, data, only, file string) 
 	if math.IsInf(chosen, 1) {
 		return fmt.Errorf("at no threshold at most %.0f %% of the visitors get something", 100*calibratedVisitors)
 	}
-	if c, err = withWork(c, fitWork(c, verdicts), round(chosen+thresholdStep)); err != nil {
+	if c, err = withWork(c, fitWork(c, verdicts), round(chosen+2*thresholdStep)); err != nil {
 		return err
 	}
 	before, _, _ := strings.Cut(c.Source, sourceOfWork)
