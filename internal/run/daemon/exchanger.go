@@ -24,9 +24,9 @@ type exchanger struct {
 	dataDir string
 	log     *slog.Logger
 	clock   func() time.Time
-	// identify returns a project's identity, used says whether somebody uses the memory just now: both as in joined.Options.
+	// identify returns a project's identity, used when somebody has last used the memory: both as in joined.Options.
 	identify func(project string) string
-	used     func() bool
+	used     func() time.Time
 
 	// with is what the log calls the others, file says whether the memory is joined with them.
 	with string

@@ -16,12 +16,9 @@ import (
 // use resets the idle time.
 func (w *Worker) use() { w.lastUse.Store(w.cfg.Clock().UnixNano()) }
 
-// justUsed is how long the worker counts as used after a request: a hook's next one follows sooner.
-const justUsed = 20 * time.Millisecond
-
-// used reports whether a request has just begun or ended.
-func (w *Worker) used() bool {
-	return w.cfg.Clock().Sub(time.Unix(0, w.lastUse.Load())) < justUsed
+// used returns when a request has last begun or ended.
+func (w *Worker) used() time.Time {
+	return time.Now().Add(-w.cfg.Clock().Sub(time.Unix(0, w.lastUse.Load())))
 }
 
 // counted returns a handler that counts requests as use of the worker, which puts off

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +27,8 @@ const (
 	localSize = 2000
 	besideOf  = 40
 	fewest    = 5
+	// longestGap bounds the pause before a call.
+	longestGap = 30 * time.Millisecond
 	// workerPause is the time after which a worker exchanges what is new.
 	workerPause = 5200 * time.Millisecond
 )
@@ -43,45 +47,51 @@ func beside(ctx context.Context, dir string, records int) (missed bool, err erro
 	defer func() { _, err2 := w.command("worker", "stop"); err = errors.Join(err, err2) }()
 	calls := w.calls(dir, binaries)
 	ratios := map[string][]float64{}
-	exchanged := time.Duration(0)
+	exchanged, during := time.Duration(0), 0
 	for lot := range lots {
 		if err := w.addMachine(ctx, dir, lot, records/lots); err != nil {
 			return false, err
 		}
-		if err := w.settled(); err != nil {
-			return false, err
+		// Three times without an exchange, once with one, and again without.
+		var groups [5]map[string][]process.Sample
+		for i := range groups {
+			if i == 3 {
+				if err := w.deliver(); err != nil {
+					return false, err
+				}
+				if _, err := w.command("remember", fmt.Sprint("lot ", lot), "--project", filepath.Join(dir, "tally0")); err != nil {
+					return false, err
+				}
+				time.Sleep(workerPause)
+			} else if err := w.settled(); err != nil {
+				return false, err
+			}
+			last, err := w.syncedAt(ctx)
+			if err != nil {
+				return false, err
+			}
+			began := time.Now()
+			var failed error
+			groups[i], err = sampled(calls, func(n int) bool {
+				at, err := w.syncedAt(ctx) // in each group, for what it costs itself
+				failed = err
+				return err == nil && (i == 3 && at == last || i != 3 && n < besideOf)
+			})
+			if err = errors.Join(err, failed); err != nil {
+				return false, err
+			}
+			if i == 3 {
+				exchanged += time.Since(began)
+				during += len(groups[i]["save"])
+			}
 		}
-		before, err := sampled(calls, func(n int) bool { return n < besideOf })
-		if err != nil {
-			return false, err
-		}
-		if err := w.deliver(); err != nil {
-			return false, err
-		}
-		last, err := w.syncedAt(ctx)
-		if err == nil {
-			_, err = w.command("remember", fmt.Sprint("lot ", lot), "--project", filepath.Join(dir, "tally0"))
-		}
-		if err != nil {
-			return false, err
-		}
-		time.Sleep(workerPause)
-		began := time.Now()
-		var failed error
-		during, err := sampled(calls, func(int) bool {
-			at, err := w.syncedAt(ctx)
-			failed = err
-			return err == nil && at == last
-		})
-		exchanged += time.Since(began)
-		if err = errors.Join(err, failed); err != nil {
-			return false, err
-		}
-		if len(during["save"]) < fewest { // the exchange of the minute before was still under way
+		if len(groups[3]["save"]) < fewest { // the exchange of the minute before was still under way
 			continue
 		}
-		for name, r := range compare(before, during) {
-			ratios[name] = append(ratios[name], r)
+		for of, middle := range map[string]int{" (nothing is)": 1, "": 3} {
+			for name, r := range compare(groups[middle], groups[middle-1], groups[middle+1]) {
+				ratios[name+of] = append(ratios[name+of], r)
+			}
 		}
 	}
 	if len(ratios["save, wall"]) < lots/2 {
@@ -89,16 +99,18 @@ func beside(ctx context.Context, dir string, records int) (missed bool, err erro
 	}
 	for _, c := range calls {
 		for _, of := range []string{"CPU", "wall"} {
-			list := ratios[c.Name+", "+of]
+			same, list := ratios[c.Name+", "+of+" (nothing is)"], ratios[c.Name+", "+of]
+			slices.Sort(same)
 			slices.Sort(list)
 			middle := list[len(list)/2]
 			met := middle <= besideBar
 			missed = missed || !met
-			fmt.Printf("bar %s: %s, %s: %.2f × while %d records are taken in, in %d pairs from %.2f to %.2f (at most %.2f)\n",
-				map[bool]string{true: "met", false: "missed"}[met], c.Name, of, middle, records, len(list), list[0], list[len(list)-1], besideBar)
+			fmt.Printf("bar %s: %s, %s: %.2f × while %d records are taken in, in %d pairs from %.2f to %.2f (at most %.2f); %.2f × from %.2f to %.2f while none are\n",
+				map[bool]string{true: "met", false: "missed"}[met], c.Name, of, middle, records, len(list), list[0], list[len(list)-1], besideBar,
+				same[len(same)/2], same[0], same[len(same)-1])
 		}
 	}
-	fmt.Printf("the exchange took %.1f s\n", exchanged.Seconds())
+	fmt.Printf("the exchange took %.1f s, with %d calls of each kind\n", exchanged.Seconds(), during)
 	return missed, nil
 }
 
@@ -212,13 +224,15 @@ func (w *worker) settled() error {
 	return errors.New("the index does not catch up")
 }
 
-// calls are what a person waits for.
+// calls are what a person waits for: an agent's call in one project, a search, and a new session in another project, whose block does not
+// have to tell of that agent's growing turn.
 func (w *worker) calls(dir string, binaries process.Binaries) []*process.Process {
-	project := filepath.Join(dir, "tally0")
-	_ = os.MkdirAll(project, 0o755) // a hook fails without
-	payload := func(fields map[string]any) func(int) []byte {
+	payload := func(project, session string, fields map[string]any) func(int) []byte {
+		project = filepath.Join(dir, project)
+		_ = os.MkdirAll(project, 0o755) // a hook fails without
 		return func(n int) []byte {
-			all := map[string]any{"session_id": "beside", "cwd": project, "transcript_path": filepath.Join(project, "t.jsonl"), "tool_use_id": fmt.Sprint("toolu_", time.Now().UnixNano(), n)}
+			id := fmt.Sprint(time.Now().UnixNano(), n)
+			all := map[string]any{"session_id": cmp.Or(session, id), "cwd": project, "transcript_path": filepath.Join(project, "t.jsonl"), "tool_use_id": "toolu_" + id}
 			for name, value := range fields {
 				all[name] = value
 			}
@@ -226,8 +240,8 @@ func (w *worker) calls(dir string, binaries process.Binaries) []*process.Process
 			return text
 		}
 	}
-	tool := payload(map[string]any{"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": map[string]string{"command": "go test ./..."}, "tool_response": map[string]string{"stdout": sentence(200)}})
-	start := payload(map[string]any{"hook_event_name": "SessionStart", "source": "startup"})
+	tool := payload("tally1", "beside", map[string]any{"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": map[string]string{"command": "go test ./..."}, "tool_response": map[string]string{"stdout": sentence(200)}})
+	start := payload("tally0", "", map[string]any{"hook_event_name": "SessionStart", "source": "startup"})
 	return []*process.Process{
 		{Name: "save", Path: binaries.Hook, Args: []string{"save"}, Env: w.env, Input: tool},
 		{Name: "search", Path: binaries.Big, Args: []string{"search", "--all", "--json", sentence(3)}, Env: w.env},
@@ -240,6 +254,7 @@ func sampled(calls []*process.Process, more func(n int) bool) (map[string][]proc
 	all := map[string][]process.Sample{}
 	for n := 0; more(n); n++ {
 		for _, c := range calls {
+			time.Sleep(rand.N(longestGap)) // so that they do not fall into step with the exchange
 			s, err := c.Once(n)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.Name, err)
@@ -250,12 +265,12 @@ func sampled(calls []*process.Process, more func(n int) bool) (map[string][]proc
 	return all, nil
 }
 
-// compare returns the ratios of the medians.
-func compare(before, during map[string][]process.Sample) map[string]float64 {
+// compare returns the ratios of the medians to the mean of those before and after: the memory grows meanwhile.
+func compare(during, before, after map[string][]process.Sample) map[string]float64 {
 	ratios := map[string]float64{}
-	for name := range before {
+	for name := range during {
 		for of, value := range map[string]func(process.Sample) time.Duration{"CPU": process.CPU, "wall": process.Wall} {
-			ratios[name+", "+of] = float64(process.At(.5, during[name], value)) / float64(process.At(.5, before[name], value))
+			ratios[name+", "+of] = 2 * float64(process.At(.5, during[name], value)) / float64(process.At(.5, before[name], value)+process.At(.5, after[name], value))
 		}
 	}
 	return ratios

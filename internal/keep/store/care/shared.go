@@ -32,17 +32,18 @@ type Sharing struct {
 	Note func(*Erasure) error
 	// Gently has the database free for others most of the time: commits are short, with pauses between them.
 	Gently bool
-	// Used reports whether somebody uses the memory just now, to whom a gentle exchange gives way; nil for nobody.
-	Used func() bool
+	// Used returns when somebody has last used the memory, to whom a gentle exchange gives way; nil for nobody.
+	Used func() time.Time
 }
 
 // Of an exchange that is made gently: how long a commit may take, and the pause after it in times that; how often it looks
-// whether somebody uses the memory, and for how long it gives way between two commits.
+// whether somebody uses the memory, for how long that counts, and for how long it gives way between two commits.
 const (
 	gentleCommit = 4 * time.Millisecond
 	gentlePause  = 3
 	usedLook     = 10 * time.Millisecond
-	mostGiven    = 50 * time.Millisecond
+	justUsed     = time.Second
+	mostGiven    = 100 * time.Millisecond
 )
 
 // rest pauses after a commit that took some time, if the exchange is made gently.
@@ -57,10 +58,15 @@ func (s *Sharing) rest(ctx context.Context, took time.Duration) {
 		case <-ctx.Done():
 			return
 		}
-		if s.Used == nil || !s.Used() || time.Now().After(end) {
+		if s.Used == nil || time.Since(s.Used()) >= justUsed || time.Now().After(end) {
 			return
 		}
 	}
+}
+
+// due reports whether a commit is to end: it takes what it may, or somebody waits for it.
+func (s *Sharing) due(began time.Time) bool {
+	return s.Gently && (time.Since(began) >= gentleCommit || s.Used != nil && s.Used().After(began))
 }
 
 // together returns how many records are compared in a commit.

@@ -39,7 +39,7 @@ func (s *Care) Merge(ctx context.Context, sharing Sharing, incoming []memory.Sha
 			m.im = &importing{Tx: t, graves: &graves, captured: sharing.Captured, log: s.Log, ImportOptions: memory.ImportOptions{Mine: true},
 				named: map[memory.ULID]bool{}, sessions: map[memory.ULID]memory.Session{}}
 			last := m.count - 1
-			for ; taken < min(len(rest), ImportedTogether) && (taken == 0 || !sharing.Gently || time.Since(began) < gentleCommit); taken++ {
+			for ; taken < min(len(rest), ImportedTogether) && (taken == 0 || !sharing.due(began)); taken++ {
 				m.merge(&rest[taken])
 				last = max(last, rest[taken].LastCount())
 			}
