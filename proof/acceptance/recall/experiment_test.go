@@ -135,6 +135,9 @@ func TestExperiment(t *testing.T) {
 		if got, _ := start(name, "resume"); got != arm && got != memory.ArmNothing { // what was given before is not given again
 			t.Errorf("%s is resumed in the arm %s, and was in %s", name, got, arm)
 		}
+		world.Until(t, 30*time.Second, "the start of "+name+" is booked", func() bool { // a person types later
+			return m.QueryOne("SELECT count(*) FROM injections WHERE host_session_id = ? AND source = 'resume'", name) > 0
+		})
 		fork := "fork-of-" + name
 		m.Send("new", map[string]any{"session_id": fork, "cwd": project, "hook_event_name": "UserPromptSubmit", "prompt_id": fork, "prompt": "Go on"})
 		reply := m.Send("save", map[string]any{"session_id": fork, "cwd": project, "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": "call-" + fork,
