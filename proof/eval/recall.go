@@ -104,9 +104,9 @@ type asker struct {
 // enterer is a way to enter documents, such as worker.enterAll.
 type enterer func(ctx context.Context, documents []document, project func(corpus string) string) (map[record][]string, error)
 
-// grow enters documents, the oldest first, and has the table trained whenever there are so many
-// observations that the worker would: at ticks of the real clock, so that what it knows at a
-// prompt would otherwise depend on the machine's speed.
+// grow enters documents, the oldest first, and has the table trained at each number of
+// observations at which that is due. The worker looks for it by the real clock: then it would
+// depend on the machine's speed what the table knows at a prompt.
 func (r *asker) grow(ctx context.Context, documents []document, project func(corpus string) string) error {
 	for len(documents) > 0 {
 		before := observations(r.entered)

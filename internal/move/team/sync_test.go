@@ -171,8 +171,8 @@ func (h *hasty) TeamMerge(ctx context.Context, t care.Team, incoming []care.Team
 	return h.Store.TeamMerge(ctx, t, incoming, state)
 }
 
-// TestEditedMeanwhile: an edit between the look at what was edited here and the records that come is sent, although what changes by
-// these is not compared.
+// TestEditedMeanwhile: bob edits a record after an exchange has looked for edits, and before it takes in what is new. The edit is sent,
+// although what the exchange itself changes is not compared.
 func TestEditedMeanwhile(t *testing.T) {
 	s := postgres.Start(t)
 	s.Team("alice", "bob")

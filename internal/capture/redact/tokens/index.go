@@ -121,22 +121,23 @@ func (k *Kind) addPrefix(prefix string) {
 // rarity is higher for pairs of bytes that text has fewer of, and highest for those at
 // whose second the scanner stops anyway.
 func rarity(before, c byte) int {
-	switch both := rarities[c]; {
-	case both == common && rarities[before] == common, c == ':': // the scanner has much to do there
+	switch own := rarities[c]; {
+	case own == common && rarities[before] == common, c == ':': // the scanner has much to do there
 		return 0
-	case both == common, both == 0 && shapes.IsLower(c) && rarities[before] == common:
+	case own == common, own == 0 && shapes.IsLower(c) && rarities[before] == common:
 		return 1
-	case both != 0:
-		return int(both)
+	case own != 0:
+		return int(own)
 	case shapes.IsLower(c):
 		return 2
 	}
 	return 3
 }
 
+// common marks the bytes that text has most of.
 const common = 1
 
-// rarities has common, or the rarity of a byte behind any other; 0 for the rest.
+// rarities says of a byte that it is common, or how rare it is behind any other byte; 0 of all others.
 var rarities = [256]byte{
 	'e': common, 't': common, 'a': common, 'o': common, 'i': common, 'n': common, 's': common, 'r': common, 'l': common, 'c': common, 'd': common, ' ': common,
 	'A': 4, 'B': 4, 'J': 4, 'K': 4, 'Q': 4, 'V': 4, 'X': 4, 'Z': 4, '-': 5, '_': 5, '.': 5, '~': 5, '$': 5,

@@ -64,7 +64,8 @@ func (s *Sharing) rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// due reports whether a commit is to end: it takes what it may, or somebody waits for it.
+// due reports whether a commit that began at a time is to end, if the exchange is made gently: it took long enough, or somebody
+// has begun to use the memory since.
 func (s *Sharing) due(began time.Time) bool {
 	return s.Gently && (time.Since(began) >= gentleCommit || s.Used != nil && s.Used().After(began))
 }

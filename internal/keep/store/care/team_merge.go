@@ -70,7 +70,8 @@ func (s *Care) TeamMerge(ctx context.Context, team Team, incoming []TeamIn, stat
 			rehashTeam(t, m.rehash)
 			if len(m.erased) > 0 {
 				t.Fail(eraseShared(t, m.erased, team.Note))
-			} else { // the feed has no other changes than those of this transaction
+			}
+			if m.done.Erased == 0 { // all that has changed since teamEdits was written here, and agrees with the team; what goes may change others
 				t.SetCounter(counterTeam, newestChange(t))
 			}
 			return m.done, nil
