@@ -22,6 +22,9 @@ import (
 // payloadSize is that of a usual tool call, as the specification's bar has it.
 const payloadSize = 2400
 
+// mostRounds is how many rounds a case may have.
+const mostRounds = 100_000
+
 // scene is what the hooks find around them.
 type scene struct {
 	process.Binaries
@@ -68,8 +71,9 @@ func (s *scene) env(dataDir string) []string {
 
 // cases returns the empty program and what is compared with it.
 func (s *scene) cases(real bool) (empty *process.Process, cases []*process.Process) {
-	tool, prompt, start, stop := s.toolCall(), s.payload("UserPromptSubmit", "prompt", "Why does the parser fail on empty input? Round %08d"),
-		s.payload("SessionStart", "source", "startup"), s.payload("Stop", "last_assistant_message", "Fixed in round %08d.")
+	tool, start := s.toolCall(), s.payload("SessionStart", "source", "startup")
+	prompt := s.payload("UserPromptSubmit", "prompt", "Why does the parser fail on empty input? Round %08d", "prompt_id", "84f08d1d-5044-4678-a452-5702%08d")
+	stop := s.payload("Stop", "last_assistant_message", "Fixed in round %08d.")
 	up, down := s.env(s.up), s.env(s.down)
 	empty = &process.Process{Name: "empty Go program", Path: s.Empty, Env: up, Input: tool}
 	large := s.largeEdit()
@@ -85,6 +89,10 @@ func (s *scene) cases(real bool) (empty *process.Process, cases []*process.Proce
 		s.line("new", "worker up", up, prompt),
 		s.line("save", "Edit of 500 KB", up, large),
 		s.line("save", "Edit of 500 KB, worker down", down, large),
+	}
+	for i, p := range cases { // what another case has sent would be a duplicate, which costs less
+		input := p.Input
+		p.Input = func(n int) []byte { return input(i*mostRounds + n) }
 	}
 	if real {
 		cases = append(cases, &process.Process{Name: "context, from database", Path: s.Big, Env: up, Args: []string{"context", "--from-database",
@@ -150,9 +158,14 @@ func (s *scene) edit(size int) func(int) []byte {
 	return numbered(strings.Replace(text, "FILL", fill, 1))
 }
 
-func (s *scene) payload(event, key, value string) func(int) []byte {
-	return numbered(encode(map[string]any{"session_id": "bench", "transcript_path": filepath.Join(s.project, "t.jsonl"), "cwd": s.project,
-		"permission_mode": "default", "hook_event_name": event, key: value}))
+// payload makes payloads of an event with further members, given as names and values in turn.
+func (s *scene) payload(event string, members ...string) func(int) []byte {
+	p := map[string]any{"session_id": "bench", "transcript_path": filepath.Join(s.project, "t.jsonl"), "cwd": s.project,
+		"permission_mode": "default", "hook_event_name": event}
+	for i := 0; i < len(members); i += 2 {
+		p[members[i]] = members[i+1]
+	}
+	return numbered(encode(p))
 }
 
 func encode(v any) string {
@@ -165,7 +178,7 @@ func encode(v any) string {
 
 // numbered puts the round's number in the place of %08d, so that no payload is another's duplicate.
 func numbered(text string) func(int) []byte {
-	return func(n int) []byte { return []byte(strings.Replace(text, "%08d", fmt.Sprintf("%08d", n), 1)) }
+	return func(n int) []byte { return []byte(strings.ReplaceAll(text, "%08d", fmt.Sprintf("%08d", n))) }
 }
 
 // startWorker starts who answers in s.up.
