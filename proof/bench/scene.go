@@ -84,19 +84,21 @@ func (s *scene) cases(real bool) (empty *process.Process, cases []*process.Proce
 		{Name: "new, worker down", Path: s.Hook, Args: []string{"new"}, Env: down, Input: prompt},
 		{Name: "summary, worker up", Path: s.Hook, Args: []string{"summary"}, Env: up, Input: stop},
 		{Name: "context, worker up", Path: s.Hook, Args: []string{"context"}, Env: up, Input: start},
-		s.line("save", "worker up", up, tool),
-		s.line("save", "worker down", down, tool),
-		s.line("new", "worker up", up, prompt),
-		s.line("save", "Edit of 500 KB", up, large),
-		s.line("save", "Edit of 500 KB, worker down", down, large),
-	}
-	for i, p := range cases { // what another case has sent would be a duplicate, which costs less
-		input := p.Input
-		p.Input = func(n int) []byte { return input(i*mostRounds + n) }
 	}
 	if real {
 		cases = append(cases, &process.Process{Name: "context, from database", Path: s.Big, Env: up, Args: []string{"context", "--from-database",
 			"--host", "claude-code", "--session-id", "bench-next", "--project", s.project, "--source", "startup"}})
+	}
+	cases = append(cases,
+		s.line("save", "worker up", up, tool),
+		s.line("save", "worker down", down, tool),
+		s.line("new", "worker up", up, prompt),
+		s.line("save", "Edit of 500 KB", up, large),
+		s.line("save", "Edit of 500 KB, worker down", down, large))
+	for i, p := range cases { // what another case has sent would be a duplicate, which costs less
+		if input := p.Input; input != nil {
+			p.Input = func(n int) []byte { return input(i*mostRounds + n) }
+		}
 	}
 	return empty, cases
 }
