@@ -129,6 +129,7 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 	}
 	// Lines of megabytes leave much garbage behind.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory))
+	defer debug.SetGCPercent(debug.SetGCPercent(importGC))
 	im := &transcriptImport{app: a, ctx: ctx, folders: folders, known: known, flags: f, source: sourceOf(path), cfg: daemon.Config{
 		DataDir: dataDir, Settings: resolved, Version: wire.Program, Command: service.Detached(dataDir), IdleExit: new(time.Duration),
 	}}
@@ -241,6 +242,9 @@ func orderFolders(ctx context.Context, dataDir string, folders []transcript.Fold
 // importMemory is the memory in bytes above which the collector works harder. Less than half of
 // it is in use at a time.
 const importMemory = 120 << 20
+
+// importGC is GOGC of an import: it may fill that memory.
+const importGC = 400
 
 // transcriptImport is an import of transcripts.
 type transcriptImport struct {

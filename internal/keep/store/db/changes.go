@@ -20,12 +20,16 @@ type feed struct {
 
 // tellAfter is the time between a commit and the waking of those who follow the feed. Whoever wrote
 // is answered first: the index would take in a prompt while memories are searched for it, which
-// made the answer come a sixth later on two processors.
-const tellAfter = 10 * time.Millisecond
+// made the answer come a sixth later on two processors. Commits of an import follow each other; to take
+// in those of a while together costs less.
+const (
+	tellAfter       = 10 * time.Millisecond
+	tellAfterImport = 200 * time.Millisecond
+)
 
-// tell has the followers woken tellAfter from now if seq, the number of the last change, is another one
+// tell has the followers woken some time from now if seq, the number of the last change, is another one
 // than in the call before: the first call after the opening wakes them in any case. It never blocks.
-func (f *feed) tell(seq int64) {
+func (f *feed) tell(seq int64, after time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if seq == f.seq {
@@ -34,7 +38,7 @@ func (f *feed) tell(seq int64) {
 	f.seq = seq
 	if !f.told {
 		f.told = true
-		time.AfterFunc(tellAfter, f.wake)
+		time.AfterFunc(after, f.wake)
 	}
 }
 

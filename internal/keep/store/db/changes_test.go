@@ -15,10 +15,10 @@ func TestTellAfter(t *testing.T) {
 		<-changed // as each follower at its start
 		for seq := int64(1); seq <= 6; seq++ {
 			begun := time.Now()
-			s.feed.tell(seq)
+			s.feed.tell(seq, tellAfter)
 			time.Sleep(tellAfter / 2)
 			seq++
-			s.feed.tell(seq)
+			s.feed.tell(seq, tellAfter)
 			<-changed
 			if took := time.Since(begun); took != tellAfter {
 				t.Errorf("woken %v after a commit, want %v", took, tellAfter)

@@ -33,6 +33,7 @@ func (t *Tx) Count(name string, n int) {
 // Importing has what the transaction adds and changes from here on noted as the import's of that number
 // (migration 10), until 0 ends it. CodeConflict for an import that was undone.
 func Importing(t *Tx, number int64) {
+	t.imports = t.imports || number != 0
 	if number == 0 {
 		t.Exec("DELETE FROM counters WHERE name = 'importing'")
 	} else if t.SetCounter("importing", number); t.Number("SELECT EXISTS (SELECT 1 FROM imports WHERE id = ?)", number) == 0 {
@@ -307,7 +308,11 @@ func (w *writer) transact(fn func(*Tx), keepsSessions bool) (err error) {
 		t.rollback()
 		return err
 	}
-	w.feed.tell(seq)
+	after := tellAfter
+	if t.imports {
+		after = tellAfterImport
+	}
+	w.feed.tell(seq, after)
 	return nil
 }
 
@@ -322,9 +327,11 @@ type Tx struct {
 	// The transaction keeps no error of it.
 	Conn *sql.Conn
 	*sqlite.Batch
+	// imports: it has rows of an import.
+	imports bool
 }
 
-func (w *writer) newTx() *Tx { return &Tx{w, w.conn, w.batch()} }
+func (w *writer) newTx() *Tx { return &Tx{w: w, Conn: w.conn, Batch: w.batch()} }
 
 // batch returns a batch of the writer's statements.
 func (w *writer) batch() *sqlite.Batch { return w.stmts.Batch(context.Background()) }
