@@ -81,8 +81,10 @@ func search(ctx context.Context, conn *pgconn.PgConn, asked Indexed, limit int) 
 	if err != nil {
 		return nil, err
 	}
+	// With arrays the server looks the keys up; a join with the list would come after the policy, which reads every record.
 	rows, err = ask(ctx, conn, `SELECT kind, key, member, project, edit, created_at, state FROM claude_mem.record WHERE status = 'shared'
-		AND (kind, key) IN (SELECT e ->> 0, e ->> 1 FROM json_array_elements($1::json) e) ORDER BY edit, seq`, chosen)
+		AND kind = ANY (ARRAY(SELECT e ->> 0 FROM json_array_elements($1::json) e))
+		AND key = ANY (ARRAY(SELECT e ->> 1 FROM json_array_elements($1::json) e)) ORDER BY edit, seq`, chosen)
 	revisions := make([]memory.Revision, len(list))
 	for _, row := range rows {
 		at := slices.IndexFunc(list, func(f Found) bool { return f.Kind == row[0] && f.Key == row[1] })

@@ -212,12 +212,15 @@ func (b *bench) combine(older int) {
 			FROM generate_series(1, %[1]d) s JOIN claude_mem.record r ON r.seq = %[1]d + 1 + (s - 1) %% %[2]d;
 		ALTER TABLE claude_mem.record ENABLE TRIGGER USER;
 		INSERT INTO claude_mem.searched (seq, audience, words, title, often, code)
-			SELECT s, 0, m.words, m.title, m.often, i.code FROM generate_series(1, %[1]d) s
-			JOIN claude_mem.searched i ON i.seq = %[1]d + 1 + (s - 1) %% %[2]d
-			JOIN claude_mem.searched j ON j.seq = %[1]d + 1 + ((s - 1)::bigint * 7919 + (s - 1) / %[2]d * 104729 + 17) %% %[2]d
+			SELECT s, 0, m.words, m.title, m.often, code
+			FROM (SELECT s, i.code, i.words AS one, i.title, i.often, j.words AS other, j.title AS other_title, j.often AS other_often
+				FROM generate_series(1, %[1]d) s
+				JOIN claude_mem.searched i ON i.seq = %[1]d + 1 + (s - 1) %% %[2]d
+				JOIN claude_mem.searched j ON j.seq = %[1]d + 1 + ((s - 1)::bigint * 7919 + (s - 1) / %[2]d * 104729 + 17) %% %[2]d
+				OFFSET 0) pair -- else the server may combine all pairs of records first
 			CROSS JOIN LATERAL (SELECT array_agg(w ORDER BY NOT t, NOT o, n) AS words, count(*) FILTER (WHERE t) AS title, count(*) FILTER (WHERE o) AS often FROM (
-				SELECT w, n, n <= i.title AS t, n <= i.often AS o FROM unnest(i.words) WITH ORDINALITY u (w, n) WHERE w & 1 = 0 UNION ALL
-				SELECT w, n, n <= j.title, n <= j.often FROM unnest(j.words) WITH ORDINALITY u (w, n) WHERE w & 1 = 1) both_of) m`,
+				SELECT w, n, n <= pair.title AS t, n <= pair.often AS o FROM unnest(one) WITH ORDINALITY u (w, n) WHERE w & 1 = 0 UNION ALL
+				SELECT w, n, n <= other_title, n <= other_often FROM unnest(other) WITH ORDINALITY u (w, n) WHERE w & 1 = 1) both_of) m`,
 		older, made, authors, int64(timeOf(0))))
 }
 
