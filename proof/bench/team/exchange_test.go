@@ -24,8 +24,6 @@ const (
 	day = 20
 	// pushed is how many records are shared at once.
 	pushed = 1000
-	// kept is how many records, the last ones, a memory keeps of a team that has many more.
-	kept = 30_000
 )
 
 // TestLarge is TestSearch and TestExchange with one server.
@@ -37,7 +35,7 @@ func TestLarge(t *testing.T) {
 
 func TestExchange(t *testing.T) { serve(t).exchange(t) }
 
-// exchange measures a first pull, of the last records if there are many, one of what comes in a day, one of nothing, and a push.
+// exchange measures a first pull, one of what comes in a day, one of nothing, and a push.
 func (b *bench) exchange(t *testing.T) {
 	b.T = t
 	s, dir := b.Server, t.TempDir()
@@ -47,9 +45,12 @@ func (b *bench) exchange(t *testing.T) {
 	t.Cleanup(func() { _ = m.Close() })
 	cfg, err := team.Join(t.Context(), dir, s.Address("alice"))
 	b.must(err)
-	all := min(*rows/authors*authors, kept)
-	cfg.Since = timeOf(*rows/authors*authors - all + 1) // as of team pull --since
-	b.must(cfg.Save(dir))
+	all := *rows / authors * authors
+	if *pulled > 0 {
+		cfg.Since = timeOf(all - *pulled + 1) // as of team pull --since
+		b.must(cfg.Save(dir))
+		all = *pulled
+	}
 	o := team.Options{Pull: true, Options: joined.Options{DataDir: dir, Identify: func(project string) string { return "github.com/acme" + project },
 		Now: func() memory.Millis { return memory.MillisOf(time.Now()) }, Sharing: care.Sharing{Captured: func(string) bool { return true }, Redact: func(*memory.Portable) bool { return true }, Note: func(*care.Erasure) error { return nil }}}}
 	exchange := func(what string, want func(r *team.Report) int, n int) {

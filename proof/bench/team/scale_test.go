@@ -2,11 +2,11 @@
 
 // Package team_test measures `claude-mem search --team` on a large memory of a team:
 //
-//	go test ./proof/bench/team -run TestLarge -rows 1000000 -timeout 90m -v
+//	go test ./proof/bench/team -run TestLarge -rows 1000000 -timeout 90m -v -pull 30000
 //	go test ./proof/bench/team -run TestExchange -rows 10000 -v
 //	go test ./proof/bench/team -run TestTimes -rows 20000 -v
 //
-// The first one searches, prints the plans, and has a memory pull the last 30,000 records, what comes in a day, and push. The third one has a person ask for words that so many records have which the person does not see. Without -rows they do nothing. TMPDIR says on which disk the server's data are: 5 GB for a million.
+// The first one searches, prints the plans, and has a memory pull the last records (-pull) or all, what comes in a day, and push. The third one has a person ask for words that so many records have which the person does not see. Without -rows they do nothing. TMPDIR says on which disk the server's data are: 5 GB for a million.
 package team_test
 
 import (
@@ -36,7 +36,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-var rows = flag.Int("rows", 0, "records of the team, by 100 authors")
+var (
+	rows   = flag.Int("rows", 0, "records of the team, by 100 authors")
+	pulled = flag.Int("pull", 0, "how many records, the last ones, a memory pulls at first; 0 for all")
+)
 
 // The bars.
 const (
