@@ -20,7 +20,7 @@ type feed struct {
 
 // tellAfter is the time between a commit and the waking of those who follow the feed. Whoever wrote
 // is answered first: the index would take in a prompt while memories are searched for it, which
-// made the answer come a sixth later on two processors. Commits of an import follow each other; to take
+// made the answer come a sixth later (2.5 to 2.97 ms) on two processors. Commits of an import follow each other; to take
 // in those of a while together costs less.
 const (
 	tellAfter       = 10 * time.Millisecond
