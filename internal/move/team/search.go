@@ -65,6 +65,13 @@ func Search(ctx context.Context, dataDir, query string, limit int) (SearchPage, 
 	return page, fault("search the team's records", err)
 }
 
+// chosenRecords reads the records of the pairs of kind and key in a list, and of other pairs of these. The lists are arrays,
+// so that the server looks up the keys in an index: it may join a list only with what is left after it has applied the policy to every
+// record.
+const chosenRecords = `SELECT kind, key, member, project, edit, created_at, state FROM claude_mem.record WHERE status = 'shared'
+	AND kind = ANY (ARRAY(SELECT e ->> 0 FROM json_array_elements($1::json) e))
+	AND key = ANY (ARRAY(SELECT e ->> 1 FROM json_array_elements($1::json) e)) ORDER BY edit, seq`
+
 // search asks the function for the records, and reads them by the person's own rights.
 func search(ctx context.Context, conn *pgconn.PgConn, asked Indexed, limit int) ([]Found, error) {
 	rows, err := ask(ctx, conn, "SELECT kind, key, score FROM claude_mem.search($1, nullif($2, '')::bit(256), $3)", listOf(asked.Hashes), asked.Code, limit)
@@ -81,10 +88,7 @@ func search(ctx context.Context, conn *pgconn.PgConn, asked Indexed, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	// With arrays the server looks the keys up; a join with the list would come after the policy, which reads every record.
-	rows, err = ask(ctx, conn, `SELECT kind, key, member, project, edit, created_at, state FROM claude_mem.record WHERE status = 'shared'
-		AND kind = ANY (ARRAY(SELECT e ->> 0 FROM json_array_elements($1::json) e))
-		AND key = ANY (ARRAY(SELECT e ->> 1 FROM json_array_elements($1::json) e)) ORDER BY edit, seq`, chosen)
+	rows, err = ask(ctx, conn, chosenRecords, chosen)
 	revisions := make([]memory.Revision, len(list))
 	for _, row := range rows {
 		at := slices.IndexFunc(list, func(f Found) bool { return f.Kind == row[0] && f.Key == row[1] })

@@ -88,3 +88,16 @@ func TestSearchMute(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSearchLooksUp has the server plan how to read what a search has found, by the rights of a member:
+// it must not read every record, as it would if the policy came first.
+func TestSearchLooksUp(t *testing.T) {
+	alice := login(t, hidesSecret(t), "alice")
+	if _, err := alice.Exec(t.Context(), "SET enable_seqscan = off"); err != nil { // of few records all would be read
+		t.Fatal(err)
+	}
+	plan := alice.text("EXPLAIN (FORMAT JSON) " + strings.ReplaceAll(team.ChosenRecords, "$1", `'[["observation","k"]]'`))
+	if !strings.Contains(plan, "Index Cond:") {
+		t.Error(plan)
+	}
+}

@@ -243,7 +243,7 @@ func orderFolders(ctx context.Context, dataDir string, folders []transcript.Fold
 // it is in use at a time.
 const importMemory = 120 << 20
 
-// importGC is GOGC of an import: it may fill that memory.
+// importGC is GOGC of an import: garbage may fill importMemory before it is collected.
 const importGC = 400
 
 // transcriptImport is an import of transcripts.
