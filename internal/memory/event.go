@@ -134,6 +134,11 @@ func (e *Event) Offline() bool { return e.Backfill != "" && e.Backfill != Backfi
 // Failed reports whether a tool event tells of a tool that failed.
 func (e *Event) Failed() bool { return e.Kind == KindTool && e.ToolError != "" }
 
+// Bytes returns the size of the event's texts in bytes.
+func (e *Event) Bytes() int {
+	return len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
+}
+
 // ToolTokens estimates the tokens of a tool event in the host: its input and what came
 // of it.
 func (e *Event) ToolTokens() int {

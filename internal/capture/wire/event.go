@@ -58,7 +58,7 @@ func membersOf(e *memory.Event) [27]member {
 // its cost for a process that does this once. Raw JSON in e must be valid, as it is not looked at;
 // bytes in it that are not UTF-8 become U+FFFD.
 func EncodeEvent(e *memory.Event) []byte {
-	texts := len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
+	texts := e.Bytes()
 	b := append(make([]byte, 0, 1024+texts+texts/64), '{')
 	for i, m := range membersOf(e) {
 		before := len(b)

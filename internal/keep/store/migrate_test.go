@@ -198,7 +198,7 @@ func writeReleased(t *testing.T, name string) {
 func TestTextsArePacked(t *testing.T) {
 	ctx := t.Context()
 	path := unpacked(t, releasedName(5))
-	const narrative = "The total was rounded before the discount was taken off, so that a cart of three items was a cent too dear.\x00 After a NUL."
+	const narrative = "The total was rounded before the discount was taken off, so that a cart of three items was a cent too dear.\x00 After a NUL: since then the discount is taken off each line, and the lines are rounded."
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte("change\x00Packed\x00"+narrative+"\x00"+narrative+"\x00a fact\x00")))
 	rawExec(t, path, `INSERT INTO observations (id, ulid, session_id, project, type, title, subtitle, narrative, facts, content_hash, files_key, origin, created_at)
 		VALUES (100, 'PACKED', 1, '/home/dev/shop', 'change', 'Packed', ?1, ?1, '["a fact"]', ?2, substr(?2, 1, 32), 'user', 1),

@@ -26,7 +26,7 @@ const (
 	// pastWait is how long a request waits for the observer before it is answered as busy.
 	pastWait = 2 * time.Second
 	// pastLook is the pause between two looks at the backlog meanwhile: a look takes a few milliseconds.
-	pastLook = 50 * time.Millisecond
+	pastLook = 100 * time.Millisecond
 )
 
 // pastIntake takes in events of transcripts.
@@ -416,7 +416,7 @@ func (b *Backfiller) Add(ctx context.Context, e memory.Event) error {
 	begins := e.Kind == memory.KindPrompt || len(b.events) > 0 && b.events[len(b.events)-1].HostSessionID != e.HostSessionID
 	full := len(b.events) >= partEvents || b.bytes >= partBytes
 	// A large part ends between two turns, unless a turn is larger than a request may be.
-	size := 512 + len(e.Prompt) + len(e.ToolInput) + len(e.ToolResponse) + len(e.ToolError) + len(e.LastAssistantMessage)
+	size := 512 + e.Bytes()
 	if full && (begins || b.closed) || len(b.events) >= partMost || b.bytes+size > turnBytes {
 		if err := b.Flush(ctx); err != nil {
 			return err

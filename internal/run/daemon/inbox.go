@@ -163,7 +163,7 @@ func (in *inbox) takeSome(ctx context.Context, names []string) (n int, err error
 			continue
 		}
 		group, events = append(group, name), append(events, *entry.Event)
-		size += len(entry.Event.ToolInput) + len(entry.Event.ToolResponse)
+		size += entry.Event.Bytes()
 	}
 	return n, in.takeEvents(ctx, group, events)
 }

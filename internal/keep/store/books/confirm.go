@@ -9,6 +9,9 @@ import (
 	"claudemem/internal/memory"
 )
 
+// smallClaim is the size of payloads in bytes below which their deletion is a db.Job that is Small.
+const smallClaim = 4 << 20
+
 // Confirm implements queue.Storage: in one transaction it stores the outcome's records, books
 // the claim's events as processed and deletes their payloads, except those that Unread names,
 // which are kept for a model. It fills in what the outcome's records lack
@@ -21,7 +24,11 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 	observations := slices.Clone(outcome.Observations)
 	summaries := slices.Clone(outcome.Summaries)
 	learnings := slices.Clone(outcome.Learnings)
-	err := s.WriteKeeping(ctx, "confirm claim", func(t *db.Tx) {
+	bytes := 0
+	for i := range claim.Events {
+		bytes += claim.Events[i].Event.Bytes()
+	}
+	err := s.Write(ctx, "confirm claim", db.Job{KeepsSessions: true, Small: bytes < smallClaim, Run: func(t *db.Tx) {
 		ids := heldEvents(t, &claim)
 		if t.Err() != nil {
 			return
@@ -51,7 +58,7 @@ func (s *Keeper) Confirm(ctx context.Context, claim memory.Claim, outcome memory
 		if number != 0 {
 			db.Importing(t, 0)
 		}
-	})
+	}})
 	if err != nil {
 		return err
 	}

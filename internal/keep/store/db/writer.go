@@ -242,10 +242,10 @@ func (w *writer) gather(d *delivery) []*delivery {
 // booked must not refuse the others, so they are then tried one by one; a full disk or another
 // program's lock (File.External) is an error for all.
 func (w *writer) bookGroup(group []*delivery) {
-	err := w.transact(func(t *Tx) { w.book(t, group...) }, true)
+	err := w.transact(func(t *Tx) { w.book(t, group...) }, true, len(group) > 1 || group[0].events > 1)
 	if err != nil && len(group) > 1 && !File.External(err) {
 		for _, d := range group {
-			d.result <- w.transact(func(t *Tx) { w.book(t, d) }, true)
+			d.result <- w.transact(func(t *Tx) { w.book(t, d) }, true, true)
 		}
 		return
 	}
@@ -269,26 +269,23 @@ func (w *writer) runJob(j *Job) error {
 	if j.Bare {
 		return w.newTx().guarded(j.Run)
 	}
-	if j.Small {
-		t := w.newTx()
-		if err := t.control("PRAGMA temp_store = memory"); err != nil {
-			return err
-		}
-		defer func() { _ = t.control("PRAGMA temp_store = default") }() // in memory is right, too
-	}
-	return w.transact(j.Run, j.KeepsSessions)
+	return w.transact(j.Run, j.KeepsSessions, j.Small)
 }
 
 // transact runs fn between BEGIN IMMEDIATE and COMMIT and tells the feed. An error that the
 // transaction keeps, or a panic of fn, rolls all of it back. Afterwards the books forget
-// what they remember, unless it was committed and keepsSessions is true.
-func (w *writer) transact(fn func(*Tx), keepsSessions bool) (err error) {
+// what they remember, unless it was committed and keepsSessions is true. small is Job.Small; of one
+// event alone the copies are in memory anyway.
+func (w *writer) transact(fn func(*Tx), keepsSessions, small bool) (err error) {
 	defer func() {
 		if w.books != nil && (err != nil || !keepsSessions) {
 			w.books.Forget()
 		}
 	}()
 	t := w.newTx()
+	if small && t.control("PRAGMA temp_store = memory") == nil {
+		defer func() { _ = t.control("PRAGMA temp_store = default") }() // in memory is right, too
+	}
 	if err := t.control("BEGIN IMMEDIATE"); err != nil {
 		if sqlite.Code(err) != sqlite3.SQLITE_ERROR {
 			return err
