@@ -278,6 +278,43 @@ func TestFlushIsOfWhatWasThere(t *testing.T) {
 
 // TestDueSessionsNeedNoLook: while the observer rests from a slow look at the backlog, the sessions
 // that the look found due follow each other at once.
+// TestLookAfter: arrivals are looked at together LookAfter after the first of them; whoever waits is
+// not kept waiting.
+func TestLookAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, d := newHarness(t), &fakeDistiller{}
+		o := open(t, q, d, Options{BatchingEnabled: true, LookAfter: 10 * time.Millisecond})
+		looks := func() int {
+			synctest.Wait()
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			return q.backlogs
+		}
+		for round := range 3 {
+			time.Sleep(time.Minute)
+			before := looks()
+			for i := range 3 { // 0, 4 and 8 ms
+				q.tools(1, fmt.Sprint("a", round, i))
+				q.stop(1, fmt.Sprint("s", round, i))
+				if n := looks() - before; n != 0 {
+					t.Errorf("round %d: %d looks after %d ms, want 0", round, n, 4*i)
+				}
+				time.Sleep(4 * time.Millisecond)
+			}
+			if n := looks() - before; n == 0 {
+				t.Errorf("round %d: no look after 12 ms", round)
+			}
+		}
+		time.Sleep(time.Minute)
+		q.tools(1, "a")
+		q.stop(1, "s")
+		start := time.Now()
+		if err := o.WaitIdle(t.Context()); err != nil || time.Since(start) != 0 {
+			t.Errorf("who waits waits for %v, %v", time.Since(start), err)
+		}
+	})
+}
+
 func TestDueSessionsNeedNoLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newHarness(t)

@@ -113,6 +113,9 @@ func (s *scheduler) run(ctx context.Context) {
 			for _, l := range s.lanes {
 				l.stalled = false
 			}
+			if now := time.Now(); rested.Before(now) {
+				rested = now.Add(s.o.opts.LookAfter)
+			}
 		case <-s.o.wake:
 			rested = time.Time{} // somebody waits
 		case r := <-s.finished:

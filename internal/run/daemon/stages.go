@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"claudemem/internal/capture/intake"
 	"claudemem/internal/capture/queue"
@@ -26,6 +27,10 @@ import (
 	"claudemem/internal/memory"
 	"claudemem/internal/run/control"
 )
+
+// lookAfter keeps the observer from looking at the backlog while the hook that brought an event is answered
+// on the same processors.
+const lookAfter = 10 * time.Millisecond
 
 // stages are the parts of the pipeline behind the hooks.
 type stages struct {
@@ -158,9 +163,10 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 			skip, _ := w.settings.policy().Renew(e)
 			return skip
 		},
-		Mark:   new(intake.Marks).Mark,
-		Clock:  w.cfg.Clock,
-		Logger: w.log,
+		Mark:      new(intake.Marks).Mark,
+		LookAfter: lookAfter,
+		Clock:     w.cfg.Clock,
+		Logger:    w.log,
 	})
 	return nil
 }
