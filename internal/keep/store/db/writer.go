@@ -33,7 +33,6 @@ func (t *Tx) Count(name string, n int) {
 // Importing has what the transaction adds and changes from here on noted as the import's of that number
 // (migration 10), until 0 ends it. CodeConflict for an import that was undone.
 func Importing(t *Tx, number int64) {
-	t.imports = t.imports || number != 0
 	if number == 0 {
 		t.Exec("DELETE FROM counters WHERE name = 'importing'")
 	} else if t.SetCounter("importing", number); t.Number("SELECT EXISTS (SELECT 1 FROM imports WHERE id = ?)", number) == 0 {
@@ -305,11 +304,7 @@ func (w *writer) transact(fn func(*Tx), keepsSessions, small bool) (err error) {
 		t.rollback()
 		return err
 	}
-	after := tellAfter
-	if t.imports {
-		after = tellAfterImport
-	}
-	w.feed.tell(seq, after)
+	w.feed.tell(seq)
 	return nil
 }
 
@@ -324,8 +319,6 @@ type Tx struct {
 	// The transaction keeps no error of it.
 	Conn *sql.Conn
 	*sqlite.Batch
-	// imports: it has rows of an import.
-	imports bool
 }
 
 func (w *writer) newTx() *Tx { return &Tx{w: w, Conn: w.conn, Batch: w.batch()} }
