@@ -60,6 +60,8 @@ type Config struct {
 	// IdleExit overrides the setting: after this time without requests and work, Done is
 	// closed; 0 = never.
 	IdleExit *time.Duration
+	// Observers is the least number of sessions processed at a time, whatever the setting.
+	Observers int
 	// Housekeeping is the interval of the timer; 30 s by default.
 	Housekeeping time.Duration
 	// CheckIndex is the interval at which the pages of the index are compared with their sums; 10

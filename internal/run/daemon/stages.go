@@ -156,7 +156,7 @@ func (w *Worker) openObserver(ctx context.Context, distiller *offline.Distiller)
 		// Whole turns for offline extraction, which has no prompt to keep small: half a
 		// turn may have a failure without its fix. Model sizes the batches for models.
 		BatchMaxSize: 0,
-		MaxObservers: s.Int(settings.KeyMaxObservers),
+		MaxObservers: max(s.Int(settings.KeyMaxObservers), w.cfg.Observers),
 		Fallback:     distiller,
 		Forbidden:    func(e *memory.Event) bool { return w.settings.policy().Forbids(e) },
 		Renew: func(e *memory.PendingEvent) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -158,6 +159,9 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 		if yes, err := im.confirmed(); err != nil || !yes {
 			return err
 		}
+	}
+	if !f.model { // one more than processors, since some wait for the disk; more than four wait for the writer
+		im.cfg.Observers = min(runtime.NumCPU()+1, 4)
 	}
 	err = im.run(false)
 	if err == nil && im.done.Added.Total()+im.done.Present.Total() > 0 {
