@@ -38,7 +38,7 @@ const (
 	// shortestPacked is the length in bytes from which packing is tried: to begin with the dictionary takes
 	// 60 µs, whatever the length.
 	shortestPacked = 192
-	// oncePacked was shortestPacked before.
+	// oncePacked was shortestPacked in earlier programs, whose texts are still there.
 	oncePacked = 48
 	// mostUnpacked bounds the memory that a damaged column can ask for: a longer text stays one.
 	mostUnpacked = 2 << 20

@@ -115,12 +115,12 @@ func (s *Keeper) Claim(ctx context.Context, claimer string, session memory.Sessi
 	const what = "claim events"
 	claim := memory.Claim{Claimer: claimer}
 	var ids []int64
-	err := s.Write(ctx, what, db.Job{KeepsSessions: true, Small: true, Run: func(t *db.Tx) {
+	err := s.WriteKeeping(ctx, what, func(t *db.Tx) {
 		if claimer == "" {
 			t.Fail(memory.Errorf(memory.CodeInvalid, "claim without a claimer"))
 		}
 		ids = markClaimed(t, claimer, session, limit, now)
-	}})
+	})
 	if err != nil || len(ids) == 0 {
 		return claim, err
 	}
