@@ -69,7 +69,8 @@ type Options struct {
 	// Mark sets the provenance of events of a session before they are distilled, in their
 	// order.
 	Mark func(memory.SessionID, []memory.PendingEvent)
-	// LookAfter is the pause between an arrival and the look at what is due, which nobody waits for.
+	// LookAfter is the pause between an arrival and the look at what is due. For a caller that waits or
+	// asks for a session, the observer looks at once.
 	LookAfter time.Duration
 	// Clock is the time of day; nil is time.Now.
 	Clock func() time.Time

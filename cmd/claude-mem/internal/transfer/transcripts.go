@@ -160,7 +160,7 @@ func (a *Verbs) ImportTranscripts(ctx context.Context, dataDir, path string, f *
 			return err
 		}
 	}
-	if !f.model { // one more than processors, since some wait for the disk; more than four wait for the writer
+	if !f.model { // some sessions wait for the disk while others are processed; more than four wait for the writer
 		im.cfg.Observers = min(runtime.NumCPU()+1, 4)
 	}
 	err = im.run(false)

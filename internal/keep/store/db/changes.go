@@ -14,7 +14,7 @@ type feed struct {
 	mu        sync.Mutex
 	seq       int64
 	followers map[chan struct{}]struct{}
-	// first is the first commit that the followers were not woken after, zero if there is none.
+	// first is the time of the first commit since the followers were last woken, zero without one.
 	first  time.Time
 	timer  *time.Timer
 	closed bool

@@ -239,7 +239,8 @@ func (w *writer) gather(d *delivery) []*delivery {
 
 // bookGroup books a group in one commit and sends each its result. A delivery that cannot be
 // booked must not refuse the others, so they are then tried one by one; a full disk or another
-// program's lock (File.External) is an error for all.
+// program's lock (File.External) is an error for all. A single event changes so few pages that their
+// copies stay in memory anyway (Job.Small): it is spared the two statements.
 func (w *writer) bookGroup(group []*delivery) {
 	err := w.transact(func(t *Tx) { w.book(t, group...) }, true, len(group) > 1 || group[0].events > 1)
 	if err != nil && len(group) > 1 && !File.External(err) {
@@ -273,8 +274,7 @@ func (w *writer) runJob(j *Job) error {
 
 // transact runs fn between BEGIN IMMEDIATE and COMMIT and tells the feed. An error that the
 // transaction keeps, or a panic of fn, rolls all of it back. Afterwards the books forget
-// what they remember, unless it was committed and keepsSessions is true. small is Job.Small; of one
-// event alone the copies are in memory anyway.
+// what they remember, unless it was committed and keepsSessions is true. small is Job.Small.
 func (w *writer) transact(fn func(*Tx), keepsSessions, small bool) (err error) {
 	defer func() {
 		if w.books != nil && (err != nil || !keepsSessions) {
