@@ -218,13 +218,13 @@ var errTooLarge = errors.New("payload of 50 MB or more")
 // rest is read and dropped: a host may report a broken pipe as a failed hook. It waits for the end
 // of the input; the time is bounded by endBy, which ends the process.
 func readInput(r io.Reader, limit int64) ([]byte, error) {
-	input := make([]byte, 0, usualInput)
+	input, file := make([]byte, 0, usualInput), wholeFile{}
 	for int64(len(input)) < limit {
 		if len(input) == cap(input) {
 			input = append(make([]byte, 0, max(largeInput, 2*len(input))), input...)
 		}
 		n, err := r.Read(input[len(input):cap(input)])
-		input = input[:len(input)+n]
+		input = file.leaveOut(input[:len(input)+n])
 		if err == io.EOF && int64(len(input)) < limit {
 			return input, nil
 		}

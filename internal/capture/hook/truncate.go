@@ -89,13 +89,16 @@ func truncateText(s string) string {
 	return redact.TruncateMiddleTo(s, longestField, longestField/2-cutRoom/2)
 }
 
+// editTools are the tools of Claude Code that edit a file.
+var editTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit"}
+
 // dropFiles leaves the texts of whole files over longestField bytes out of the response of a
 // tool that edits one: the file as it was, a notebook as it is, and a written file that
 // the input has too. Nobody needs them from the hook: the file on disk is the text after
 // the edit, and the input and the patch, which stay, turn it back into the text before.
 // To scan one of 500 KB for secrets would take half of the hook's time.
 func dropFiles(e *memory.Event) {
-	if !slices.Contains([]string{"Write", "Edit", "MultiEdit", "NotebookEdit"}, e.ToolName) || len(e.ToolResponse) <= longestField || e.ToolResponse[0] != '{' {
+	if !slices.Contains(editTools, e.ToolName) || len(e.ToolResponse) <= longestField || e.ToolResponse[0] != '{' {
 		return
 	}
 	var written []byte
@@ -115,6 +118,54 @@ func dropFiles(e *memory.Event) {
 	if len(kept) < len(whole) {
 		e.ToolResponse = encodeParts(kept, '{')
 	}
+}
+
+// wholeFile leaves the text that dropFiles would leave out of Claude Code's payload while that is read,
+// so that no memory is touched for it, and nobody checks whether it is valid. Where the payload is
+// written in another way, or names the tool later, the text stays for dropFiles.
+type wholeFile struct {
+	seen int // up to where the member has been looked for, or where it begins
+	text int // where its text begins; 0 = not found yet, -1 = done
+	cut  int // bytes of it that were left out
+}
+
+// wholeFileMember is the beginning of the member as Claude Code writes it. Within the text of valid JSON
+// the quotes would be escaped.
+var wholeFileMember = []byte(`,"originalFile":"`)
+
+// leaveOut returns what was read of a payload without the text of the file, of which more may come: until
+// it has ended the last byte or two stay, then the member goes. A text of up to longestField bytes stays.
+func (f *wholeFile) leaveOut(input []byte) []byte {
+	if f.text == 0 && len(input) > usualInput {
+		if i := bytes.Index(input[f.seen:], wholeFileMember); i < 0 {
+			f.seen = len(input) - len(wholeFileMember)
+		} else if f.seen, f.text = f.seen+i, -1; isOfEdit(input[:f.seen]) {
+			f.text = f.seen + len(wholeFileMember)
+		}
+	}
+	if f.text <= 0 {
+		return input
+	}
+	end := jsonscan.StringEnd(input, f.text-1)
+	switch long := f.cut+end-f.text+1 > longestField; {
+	case end < len(input) && long:
+		input, f.text = slices.Delete(input, f.seen, end), -1
+	case end < len(input):
+		f.text = -1
+	case long: // it goes on, or ends here
+		last := len(bytes.TrimSuffix(input, []byte{'"'}))            // which may end it
+		last -= (last - len(bytes.TrimRight(input[:last], `\`))) % 2 // half an escape
+		f.cut += last - f.text
+		input = append(input[:f.text], input[last:]...)
+	}
+	return input
+}
+
+// isOfEdit reports whether a payload of Claude Code that begins with head is of a tool that edits a file.
+func isOfEdit(head []byte) bool {
+	_, rest, _ := bytes.Cut(head, []byte(`,"tool_name":"`))
+	name, _, _ := bytes.Cut(rest, []byte{'"'})
+	return slices.Contains(editTools, string(name))
 }
 
 // truncateJSON truncates the texts and lists in valid JSON and keeps it valid.

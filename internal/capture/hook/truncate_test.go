@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -104,6 +106,49 @@ func TestWholeFilesAreLeftOut(t *testing.T) {
 		t.Errorf("the text of another tool is left out: %d events", len(events))
 	}
 	holdsNothing(t, s.data(), secret)
+}
+
+// TestWholeFileInPieces reads payloads in pieces of any length, so that each kind of escape is cut
+// anywhere: the text of a long file is never kept, and what is around it always is.
+func TestWholeFileInPieces(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	payload := func(tool, text string) (head, member, rest string) {
+		return `{"session_id":"s","tool_name":"` + tool + `","tool_input":{"a":"` + strings.Repeat("b", 20<<10) + `"},"tool_response":{"x":1`,
+			`,"originalFile":"` + text + `"`, `,"structuredPatch":[",\"originalFile\":\""]}}`
+	}
+	for round := range 120 {
+		var text strings.Builder
+		for size := longestField/2 + random.IntN(2*longestField); text.Len() < size; {
+			text.WriteString([]string{`\\`, `\"`, `\n`, `\u0041`, "x", strings.Repeat(`\\`, random.IntN(200)), "}, "}[random.IntN(7)])
+		}
+		tool := []string{"Edit", "Write", "Bash"}[round%3]
+		head, member, rest := payload(tool, text.String())
+		want := head + rest
+		if len(`""`)+text.Len() <= longestField || tool == "Bash" {
+			want = head + member + rest
+		}
+		got, err := readInput(pieces{strings.NewReader(head + member + rest), random, 1 + round*round}, largestInput)
+		if string(got) != want || err != nil {
+			t.Fatalf("round %d, a text of %d bytes in an %s: read %d bytes, want %d (%v)", round, text.Len(), tool, len(got), len(want), err)
+		}
+	}
+	head, member, _ := payload("Edit", strings.Repeat("x", 2*longestField))
+	for _, broken := range []string{head + member, head + strings.TrimSuffix(member, `"`), head + member + "}"} {
+		if got, err := readInput(strings.NewReader(broken), largestInput); err != nil || jsonscan.Check(got) == nil {
+			t.Errorf("half a payload has become a whole one: %v", err)
+		}
+	}
+}
+
+// pieces reads up to most bytes at a time.
+type pieces struct {
+	io.Reader
+	random *rand.Rand
+	most   int
+}
+
+func (p pieces) Read(b []byte) (int, error) {
+	return p.Reader.Read(b[:min(len(b), 1+p.random.IntN(p.most))])
 }
 
 func TestListsAreCut(t *testing.T) {
