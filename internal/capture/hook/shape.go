@@ -47,7 +47,7 @@ const (
 )
 
 // looseInput are the members of a tool's input that a host may report without an object around them.
-var looseInput = strings.Fields("command command_line cmd script file_path path file filename edits changes patch diff old_string new_string old_text new_text old_str new_str before after content query pattern url")
+const looseInput = "command command_line cmd script file_path path file filename edits changes patch diff old_string new_string old_text new_text old_str new_str before after content query pattern url"
 
 // isWhole reports whether a member is what a tool was called with or answered: its members are none of
 // the payload's.
@@ -201,7 +201,7 @@ func (p *payload) decodeShape(input []byte, verb Verb, now time.Time) error {
 // loose returns the members of the input of a tool that have no object of their own, nil for none.
 func (s shape) loose() []byte {
 	var list []part
-	for _, name := range looseInput {
+	for name := range strings.FieldsSeq(looseInput) {
 		if v := orNil(s[name]); v != nil {
 			list = append(list, part{name, v})
 		}
