@@ -19,7 +19,7 @@ PLATFORMS     := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 .PHONY: rename release build test judge viewer picture lint race fuzz torture faults soak bench e2e demo cross docs eval eval-search eval-recall eval-talk eval-turns learn-choice compare clean
 
 build: ## both binaries into bin/, where the plugin of a checkout (claude --plugin-dir plugin) finds them
-	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 320 MB, one to three minutes. Later builds take seconds."
+	@[ -d bin ] || echo "First build: Go downloads the modules and compiles them, mostly SQLite: 380 MB, one to three minutes. Later builds take seconds."
 	$(BUILD) -o bin/ ./cmd/claude-mem ./cmd/claude-mem-hook
 
 demo: build
