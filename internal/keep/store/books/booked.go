@@ -38,7 +38,6 @@ type bookedSession struct {
 	id memory.SessionID
 	sessionState
 	eventCount  int
-	startedAt   memory.Millis
 	updatedAt   memory.Millis
 	lastEventAt memory.Millis
 	// prompts maps the host's prompt ids to numbers, 0 for one that isn't known.
@@ -48,11 +47,12 @@ type bookedSession struct {
 	dirty bool
 }
 
-// sessionState holds the part of a session that the change feed reports.
+// sessionState holds the part of a session that the change feed reports, or that its hash is of.
 type sessionState struct {
 	status      memory.SessionStatus
 	project     string
 	promptCount int
+	startedAt   memory.Millis
 	completedAt memory.Millis
 }
 
@@ -109,13 +109,13 @@ func (s *bookedSession) open(t *db.Tx, a *arrival) {
 		int64(s.startedAt), int64(s.updatedAt), int64(s.completedAt)))
 }
 
-// save writes the session back. The times alone, which move with every event,
-// go without the columns whose change the feed tells.
+// save writes the session back. What moves with every event goes without the columns that have
+// triggers.
 func (s *bookedSession) save(t *db.Tx) {
 	s.dirty = false
 	if s.saved == s.sessionState {
-		t.Exec("UPDATE sessions SET event_count = ?, started_at = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
-			s.eventCount, int64(s.startedAt), int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
+		t.Exec("UPDATE sessions SET event_count = ?, updated_at = ?, last_event_at = ? WHERE id = ?",
+			s.eventCount, int64(s.updatedAt), int64(s.lastEventAt), int64(s.id))
 		return
 	}
 	s.saved = s.sessionState
