@@ -161,11 +161,12 @@ func (f *wholeFile) leaveOut(input []byte) []byte {
 	return input
 }
 
-// isOfEdit reports whether a payload of Claude Code that begins with head is of a tool that edits a file.
+// isOfEdit reports whether a payload of Claude Code that begins with head is of a tool that edits a file,
+// and head ends in what the tool answered.
 func isOfEdit(head []byte) bool {
 	_, rest, _ := bytes.Cut(head, []byte(`,"tool_name":"`))
 	name, _, _ := bytes.Cut(rest, []byte{'"'})
-	return slices.Contains(editTools, string(name))
+	return slices.Contains(editTools, string(name)) && bytes.Contains(rest, []byte(`,"tool_response":{`))
 }
 
 // truncateJSON truncates the texts and lists in valid JSON and keeps it valid.

@@ -132,7 +132,11 @@ func TestWholeFileInPieces(t *testing.T) {
 			t.Fatalf("round %d, a text of %d bytes in an %s: read %d bytes, want %d (%v)", round, text.Len(), tool, len(got), len(want), err)
 		}
 	}
-	head, member, _ := payload("Edit", strings.Repeat("x", 2*longestField))
+	head, member, rest := payload("Edit", strings.Repeat("x", 2*longestField))
+	asked := strings.Replace(head, "tool_response", "tool_input", 1) + member + rest // what was asked for stays
+	if got, err := readInput(strings.NewReader(asked), largestInput); string(got) != asked || err != nil {
+		t.Errorf("read %d bytes of a tool's input, want %d (%v)", len(got), len(asked), err)
+	}
 	for _, broken := range []string{head + member, head + strings.TrimSuffix(member, `"`), head + member + "}"} {
 		if got, err := readInput(strings.NewReader(broken), largestInput); err != nil || jsonscan.Check(got) == nil {
 			t.Errorf("half a payload has become a whole one: %v", err)
