@@ -122,11 +122,10 @@ func (k *Kind) addPrefix(prefix string) {
 	}
 }
 
-// Kinds of bytes by how much of them text has, 0 for most of them. The scanner has much to do at a
-// colon, and stops anyway at those of which there is least.
+// Numbers of bytes: the more of a byte text has, the higher. The scanner has much to do at a colon.
 const letter, common, colon = 1, 2, 3
 
-// frequencies has the kinds of bytes.
+// frequencies has the number of each byte; below 0 are those at which the scanner stops anyway.
 var frequencies = [256]int8{
 	':': colon,
 	'e': common, 't': common, 'a': common, 'o': common, 'i': common, 'n': common, 's': common, 'r': common, 'l': common, 'c': common, 'd': common, ' ': common,
