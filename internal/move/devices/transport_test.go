@@ -113,7 +113,7 @@ func TestTransport(t *testing.T) {
 		}
 	}
 	made, forgotten := map[string]bool{"first": true}, map[string]bool{}
-	for step := range 150 {
+	for step := range 250 {
 		i := random.IntN(3)
 		m := machines[i]
 		titles := []string{}

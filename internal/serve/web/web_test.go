@@ -260,7 +260,7 @@ func TestWeight(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow with the race detector, and about nothing concurrent")
 	}
-	for _, text := range []string{strings.Repeat("Totals <b>were</b> off by a cent. ", 2000), strings.Repeat("&", 1<<18), strings.Repeat("語", 1<<16),
+	for _, text := range []string{strings.Repeat("Totals <b>were</b> off by a cent. ", 8000), strings.Repeat("&", 1<<18), strings.Repeat("語", 1<<16),
 		strings.Repeat("#1 ", 9999), strings.Repeat("a.go:1 ", 9999), "http://" + strings.Repeat("語", 9999)} {
 		for _, path := range paths {
 			if n := (&fake{text: text, total: 100}).get(t, path).Body.Len(); n > 150<<10 {
