@@ -280,6 +280,21 @@ func TestSessionStatus(t *testing.T) {
 	}
 }
 
+// TestStartMovesBack: an event that comes late moves the start of its session back, also in the row, and
+// the hash of the session follows.
+func TestStartMovesBack(t *testing.T) {
+	m := newMemory(t)
+	m.enqueue(t, event(memory.KindPrompt, "s", "a", 5000))
+	m.enqueue(t, event(memory.KindTool, "s", "b", 6000))
+	m.enqueue(t, event(memory.KindTool, "s", "c", 2000))
+	m.enqueue(t, event(memory.KindTool, "s", "d", 7000))
+	s, err := m.SessionByHost(t.Context(), memory.HostClaudeCode, "s")
+	if err != nil || s.StartedAt != base+2000 {
+		t.Errorf("the session starts at %d (%v), want %d", s.StartedAt-base, err, 2000)
+	}
+	m.audited(t)
+}
+
 func TestInterruptAndReopen(t *testing.T) {
 	ctx := context.Background()
 	m := newMemory(t)
